@@ -1,0 +1,183 @@
+-- Playout channels, their playlists, and the as-run log with its chain of evidence.
+
+CREATE TABLE playout_channels (
+    id                bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name              text NOT NULL UNIQUE CHECK (name <> ''),
+    title             text NOT NULL DEFAULT '',
+    output_type       text NOT NULL CHECK (output_type IN ('srt', 'udp', 'rtmp', 'hls', 'file', 'decklink')),
+    output_url        text NOT NULL,
+    node_id           bigint REFERENCES nodes ON DELETE RESTRICT,
+    sidecar_url       text,
+    status            text NOT NULL DEFAULT 'stopped'
+                      CHECK (status IN ('stopped', 'starting', 'running', 'stopping', 'error')),
+    generation        bigint NOT NULL DEFAULT 0,
+    placed_at         timestamptz,
+    last_heartbeat_at timestamptz,
+    heartbeat_ms      double precision,
+    misses            integer NOT NULL DEFAULT 0,
+    restart_count     integer NOT NULL DEFAULT 0,
+    event_seq         bigint NOT NULL DEFAULT 0,
+    looping           boolean NOT NULL DEFAULT true,
+    error_message     text,
+    position          integer NOT NULL DEFAULT 0,
+    demo              boolean NOT NULL DEFAULT false,
+    created_at        timestamptz NOT NULL DEFAULT now()
+);
+CALL airlock_track('playout_channels', 'last_heartbeat_at,heartbeat_ms,event_seq',
+    'node_id,sidecar_url,status,generation,placed_at,misses,restart_count,error_message',
+    $$NEW.status = 'running'$$);
+
+CREATE TABLE playout_items (
+    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    channel_id bigint NOT NULL REFERENCES playout_channels ON DELETE CASCADE,
+    position   integer NOT NULL,
+    asset_id   bigint REFERENCES assets ON DELETE SET NULL,
+    clip_name  text NOT NULL CHECK (clip_name <> ''),
+    path       text NOT NULL,
+    in_s       double precision NOT NULL DEFAULT 0 CHECK (in_s >= 0),
+    duration_s double precision CHECK (duration_s > 0),
+    demo       boolean NOT NULL DEFAULT false,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT playlist_position UNIQUE (channel_id, position) DEFERRABLE INITIALLY DEFERRED
+);
+CALL airlock_track('playout_items');
+
+CREATE TABLE playout_as_run (
+    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    channel_id bigint NOT NULL REFERENCES playout_channels ON DELETE RESTRICT,
+    asset_id   bigint,
+    item_id    bigint,
+    clip_name  text,
+    started_at timestamptz NOT NULL,
+    ended_at   timestamptz,
+    duration_s double precision,
+    result     text NOT NULL DEFAULT 'played'
+               CHECK (result IN ('played', 'interrupted', 'skipped', 'failed', 'unknown')),
+    node_id    bigint,
+    generation bigint,
+    event_seq  bigint,
+    chain_no   bigint,
+    row_hash   text,
+    CONSTRAINT as_run_not_negative CHECK (ended_at >= started_at),
+    CONSTRAINT as_run_closed_whole CHECK (
+        (ended_at IS NULL) = (duration_s IS NULL) AND (ended_at IS NULL) = (row_hash IS NULL)),
+    CONSTRAINT as_run_no_overlap EXCLUDE USING gist (
+        int8range(channel_id, channel_id, '[]') WITH &&, tstzrange(started_at, ended_at) WITH &&)
+);
+CREATE UNIQUE INDEX as_run_one_open ON playout_as_run (channel_id) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX as_run_chain ON playout_as_run (channel_id, chain_no) WHERE chain_no IS NOT NULL;
+CREATE INDEX as_run_page ON playout_as_run (started_at DESC, id DESC);
+CREATE INDEX as_run_channel_page ON playout_as_run (channel_id, started_at DESC, id DESC);
+CREATE UNIQUE INDEX as_run_event_once ON playout_as_run (channel_id, generation, event_seq)
+    WHERE event_seq IS NOT NULL;
+
+-- The end of each channel's chain, kept apart and out of the roles' reach, so that cutting off
+-- the newest rows shows as well.
+CREATE TABLE playout_as_run_heads (
+    channel_id bigint PRIMARY KEY REFERENCES playout_channels ON DELETE RESTRICT,
+    chain_no   bigint NOT NULL,
+    row_hash   text NOT NULL
+);
+
+-- What a closed row's hash covers, in one fixed spelling. Verify uses the same function.
+CREATE FUNCTION airlock_as_run_hash(r playout_as_run, previous text) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT encode(sha256(convert_to(concat_ws(E'\x1f',
+        previous, r.id, r.channel_id, r.chain_no,
+        coalesce(r.asset_id::text, '-'), coalesce(r.item_id::text, '-'), coalesce('=' || r.clip_name, '-'),
+        round(extract(epoch FROM r.started_at) * 1000000), round(extract(epoch FROM r.ended_at) * 1000000),
+        r.result, coalesce(r.node_id::text, '-'), coalesce(r.generation::text, '-'),
+        coalesce(r.event_seq::text, '-')), 'UTF8')), 'hex')
+$$;
+
+-- Links a row that closes to the end of its chain. The end itself moves only after the row is stored:
+-- an INSERT that ends in ON CONFLICT DO NOTHING comes through here too, and must leave no gap.
+CREATE FUNCTION airlock_as_run_row() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+DECLARE
+    head playout_as_run_heads;
+    newer playout_as_run;
+BEGIN
+    IF TG_OP = 'DELETE' OR (TG_OP = 'UPDATE' AND OLD.ended_at IS NOT NULL) THEN
+        RAISE EXCEPTION 'a closed as-run row is evidence and cannot be changed or deleted' USING ERRCODE = 'AL003';
+    END IF;
+    IF TG_OP = 'UPDATE' AND (NEW.id, NEW.channel_id, NEW.started_at) IS DISTINCT FROM
+                            (OLD.id, OLD.channel_id, OLD.started_at) THEN
+        RAISE EXCEPTION 'an open as-run row can only be closed' USING ERRCODE = 'AL003';
+    END IF;
+    NEW.chain_no := NULL;
+    NEW.row_hash := NULL;
+    NEW.duration_s := NULL;
+    IF NEW.ended_at IS NOT NULL THEN
+        NEW.duration_s := extract(epoch FROM NEW.ended_at - NEW.started_at);
+        INSERT INTO playout_as_run_heads VALUES (NEW.channel_id, 0, '') ON CONFLICT DO NOTHING;
+        SELECT * INTO head FROM playout_as_run_heads WHERE channel_id = NEW.channel_id FOR UPDATE;
+        -- Beyond the recorded end there can only be rows that this same statement has just stored.
+        SELECT * INTO newer FROM playout_as_run p WHERE p.channel_id = NEW.channel_id AND p.chain_no > head.chain_no
+            ORDER BY p.chain_no DESC LIMIT 1;
+        NEW.chain_no := coalesce(newer.chain_no, head.chain_no) + 1;
+        NEW.row_hash := airlock_as_run_hash(NEW, coalesce(newer.row_hash, head.row_hash));
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION airlock_as_run_stored() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF NEW.ended_at IS NOT NULL THEN
+        UPDATE playout_as_run_heads SET chain_no = NEW.chain_no, row_hash = NEW.row_hash
+            WHERE channel_id = NEW.channel_id AND chain_no = NEW.chain_no - 1;
+    END IF;
+    PERFORM pg_notify('airlock', 'playout_as_run');
+    RETURN NULL;
+END $$;
+CREATE TRIGGER evidence BEFORE INSERT OR UPDATE OR DELETE ON playout_as_run
+    FOR EACH ROW EXECUTE FUNCTION airlock_as_run_row();
+CREATE TRIGGER stored AFTER INSERT OR UPDATE ON playout_as_run
+    FOR EACH ROW EXECUTE FUNCTION airlock_as_run_stored();
+CREATE TRIGGER evidence_all BEFORE TRUNCATE ON playout_as_run
+    FOR EACH STATEMENT EXECUTE FUNCTION airlock_append_only();
+
+-- The first break in a channel's chain, or nothing when it is whole.
+CREATE FUNCTION airlock_as_run_verify(p_channel bigint)
+RETURNS TABLE (broken_at bigint, row_id bigint, finding text) LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+DECLARE
+    r playout_as_run;
+    expected bigint := 1;
+    previous text := '';
+    head playout_as_run_heads;
+BEGIN
+    FOR r IN SELECT * FROM playout_as_run p WHERE p.channel_id = p_channel
+                 AND (p.chain_no IS NOT NULL OR p.ended_at IS NOT NULL)
+             ORDER BY p.chain_no NULLS LAST LOOP
+        IF r.chain_no IS NULL THEN
+            RETURN QUERY SELECT expected, r.id, format('row %s was added outside the chain', r.id);
+            RETURN;
+        END IF;
+        IF r.chain_no <> expected THEN
+            RETURN QUERY SELECT expected, NULL::bigint, format('row %s of the chain is missing', expected);
+            RETURN;
+        END IF;
+        IF r.row_hash IS DISTINCT FROM airlock_as_run_hash(r, previous)
+           OR r.duration_s IS DISTINCT FROM extract(epoch FROM r.ended_at - r.started_at)::double precision THEN
+            RETURN QUERY SELECT r.chain_no, r.id, format('row %s was changed after it was closed', r.id);
+            RETURN;
+        END IF;
+        previous := r.row_hash;
+        expected := expected + 1;
+    END LOOP;
+    SELECT * INTO head FROM playout_as_run_heads h WHERE h.channel_id = p_channel;
+    IF coalesce(head.chain_no, 0) > expected - 1 THEN
+        RETURN QUERY SELECT expected, NULL::bigint,
+            format('%s row(s) at the end of the chain are missing', head.chain_no - expected + 1);
+    ELSIF coalesce(head.chain_no, 0) < expected - 1 OR coalesce(head.row_hash, '') <> previous THEN
+        RETURN QUERY SELECT expected - 1, r.id, 'the end of the chain is not the one that was recorded apart';
+    END IF;
+END $$;
+
+REVOKE EXECUTE ON FUNCTION airlock_as_run_row(), airlock_as_run_stored() FROM PUBLIC;
+
+CALL airlock_guard('playout_channels');
+CALL airlock_guard('playout_items');
+CALL airlock_guard('playout_as_run');
