@@ -1,0 +1,51 @@
+"""Confidence pictures: the latest frame of a recorder, fetched for whoever shows it.
+
+A picture is a courtesy: one that cannot be had is None, never an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import aiohttp
+
+from core.recording.model import Node, Recorder
+from core.recording.recorder_client import Address
+
+LARGEST = 512 * 1024
+LIMIT = 2.0
+
+
+class Pictures:
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self._session: aiohttp.ClientSession | None = None
+
+    async def of(self, recorder: Recorder, node: Node | None) -> bytes | None:
+        """The newest picture as JPEG, or None when there is none."""
+        base = recorder.base_url or (node.base_url if node is not None else None)
+        if base is None:
+            return None
+        if self._session is None or self._session.closed:
+            self._session = aiohttp.ClientSession(headers={"x-internal-token": self._token})
+        try:
+            async with (
+                asyncio.timeout(LIMIT),
+                self._session.get(
+                    base.rstrip("/") + Address(base, recorder.external_id).path("preview.jpg")
+                ) as response,
+            ):
+                if response.status != 200:
+                    return None
+                picture = b""
+                async for part in response.content.iter_any():
+                    picture += part
+                    if len(picture) > LARGEST:
+                        return None
+                return picture if picture.startswith(b"\xff\xd8") else None
+        except (TimeoutError, aiohttp.ClientError, OSError):
+            return None
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
