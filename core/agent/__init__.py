@@ -1,0 +1,1 @@
+"""The node agent: real recorders on one machine, behind the recorder contract."""
