@@ -1,0 +1,8 @@
+-- name: work_under_way
+SELECT 'recording ' || name AS what FROM recorder_schedules WHERE status IN ('starting', 'running', 'stopping')
+UNION ALL
+SELECT name || ' is on air' FROM playout_channels WHERE status IN ('starting', 'running', 'stopping')
+UNION ALL
+-- Other stations; agents alone do not keep the plant open.
+SELECT 'used by ' || substr(application_name, 14) FROM pg_stat_activity
+WHERE datname = current_database() AND application_name LIKE 'airlock feed %' AND pid <> pg_backend_pid()
