@@ -1,0 +1,199 @@
+"""The live part of the window: header, banner, centre, panels, right column, status bar.
+
+Until a centre is set, the panels fill the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+
+from gui.actions import Actions
+from gui.alarms.panel import AlarmPanel
+from gui.alarms.sound import AlarmSound
+from gui.audit.panel import AuditPanel
+from gui.degraded import Banner
+from gui.docking import DockArea, Panel
+from gui.glyphs import paint_priority
+from gui.header import HeaderBar
+from gui.lag import LagMeter
+from gui.parts import Surface
+from gui.recorders.panel import RecordersPanel
+from gui.session import Session
+from gui.stations.panel import StationsPanel
+from gui.status_bar import StatusBar
+
+if TYPE_CHECKING:
+    from core.alarms.rules import Summary
+    from core.station import Station
+
+RIGHT_WIDTH = 420
+PANEL_KEYS = {"audit": "Alt+1", "stations": "Alt+2", "alarms": "Alt+3"}
+
+
+class ControlRoom(Surface):
+    painted = Signal()  # once, after the first paint with a live picture
+
+    def __init__(self, station: Station, actions: Actions, sound_on: bool, parent: QWidget) -> None:
+        super().__init__("gap", parent)
+        self._painted = False
+        self._actions = actions
+        self.session = Session(station, self)
+        self.lag = LagMeter(self)
+        self.painted.connect(self.lag.start)  # building the room is not a gap in its work
+        station.loop_lag_ms = lambda: self.lag.p999 * 1000
+        self.sound = AlarmSound(self.session, sound_on, self)
+        self._places: dict[str, Callable[[Any], None]] = {}
+        self.alarms = AlarmPanel(self.session, actions, self.sound)
+        actions.add(
+            "alarms.acknowledge_open",
+            "Acknowledge all open alarms",
+            "Alarms",
+            self._acknowledge_open,
+            "Ctrl+Shift+A",
+        )
+        self.audit = AuditPanel(self.session, actions)
+        self.stations = StationsPanel(self.session)
+        self.recorders = RecordersPanel(self.session, actions)
+        self.header = HeaderBar(self.session, actions)
+        self.banner = Banner(self.session, actions)
+        self.panels = DockArea(
+            {
+                "left": [Panel("audit", "Audit", self.audit), Panel("stations", "Stations", self.stations)],
+                "right": [Panel("alarms", "Alarms", self.alarms, self._paint_alarm_mark)],
+            }
+        )
+        self._add_actions()
+        self.status = StatusBar(self.session, actions, self.lag)
+        self._build()
+        self.set_centre(self.recorders)
+        self._connect()
+
+    def _build(self) -> None:
+        self.middle = QSplitter(Qt.Orientation.Vertical)
+        self.middle.setHandleWidth(4)
+        self.middle.setChildrenCollapsible(False)
+        self.middle.addWidget(self.panels)
+        left = QVBoxLayout()
+        left.setSpacing(0)
+        left.addWidget(self.banner)
+        left.addWidget(self.middle, 1)
+        self._body = QHBoxLayout()
+        self._body.setSpacing(4)
+        self._body.addLayout(left, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addLayout(self._body, 1)
+        column.addWidget(self.status)
+
+    def _connect(self) -> None:
+        session = self.session
+        self.header.lamp.clicked.connect(lambda: self.panels.reveal("alarms"))
+        self.alarms.goto.connect(self.goto)
+        self.panels.floated.connect(self._actions.attach)
+        session.alarms_changed.connect(self._alarms_changed)
+        session.pending_changed.connect(self._alarms_changed)
+        session.abilities_changed.connect(self._alarms_changed)
+        session.ticker.flash.connect(lambda _: self.panels.update_marks())
+        self.register_place("station", self._go_to_station)
+        self.register_place("recorder", self.recorders.go_to)
+        self._alarms_changed()
+
+    def _add_actions(self) -> None:
+        for id, key in PANEL_KEYS.items():
+            title = self.panels.panels[id].title
+            self._actions.add(f"panel.{id}", f"Go to {title}", "Panels", partial(self.panels.reveal, id), key)
+        self._actions.add("panel.next", "Go to the next panel", "Panels", self._next_panel, "F6")
+        self._actions.add(
+            "panel.float", "Float this panel, or put it back", "Panels", self._float_panel, "Ctrl+Shift+O"
+        )
+
+    # For main and the panels that come later
+
+    def set_centre(self, widget: QWidget) -> None:
+        """Puts a widget above the panels, in place of the one that is there."""
+        if self.middle.count() > 1 and (before := self.middle.widget(0)) is not None:
+            before.setParent(None)
+        self.middle.insertWidget(0, widget)
+        self.middle.setStretchFactor(0, 1)
+        self.middle.setStretchFactor(1, 0)
+        self.middle.setSizes([608, 380])
+
+    def set_right(self, widget: QWidget) -> None:
+        """Puts a widget into the right column (the channels)."""
+        widget.setFixedWidth(RIGHT_WIDTH)
+        self._body.addWidget(widget)
+
+    def register_place(self, kind: str, go: Callable[[Any], None]) -> None:
+        """Says how to show what an alarm is about: `go` gets the id of the thing."""
+        self._places[kind] = go
+
+    def goto(self, kind: str, id: object) -> None:
+        if (go := self._places.get(kind)) is not None:
+            go(id)
+
+    def shut(self) -> None:
+        """Ends what runs by itself, so that the station can be stopped."""
+        self.sound.stop()
+        self.lag.stop()
+        self.session.close()
+
+    # Inside
+
+    def _go_to_station(self, id: object) -> None:
+        self.panels.reveal("stations")
+        row = self.stations.model.position(id)
+        if row is not None:
+            self.stations.table.choose(row)
+
+    def _summary(self) -> Summary:
+        return self.header.lamp.summary
+
+    def _alarms_changed(self) -> None:
+        self.header.lamp.refresh()
+        desk = self.alarms.desk
+        self._actions.allow("alarms.acknowledge_open", desk.why_not_acknowledge(desk.waiting()))
+        open_alarms = sum(a.open and not a.shelved(self.session.now()) for a in self.session.alarms())
+        self.panels.retitle("alarms", f"Alarms {open_alarms}")
+        self.panels.update_marks()
+
+    def _acknowledge_open(self) -> None:
+        self.alarms.desk.acknowledge(self.alarms.desk.waiting())
+
+    def _paint_alarm_mark(self, painter: QPainter, rect: QRectF) -> bool:
+        summary = self._summary()
+        if summary.worst is None:
+            return False
+        paint_priority(
+            painter, int(summary.worst), rect, filled=summary.unacked > 0 and self.session.ticker.lit
+        )
+        return True
+
+    def _focused_panel(self) -> str | None:
+        focus = self.window().focusWidget()
+        for id, panel in self.panels.panels.items():
+            if focus is not None and (panel.widget is focus or panel.widget.isAncestorOf(focus)):
+                return id
+        return None
+
+    def _next_panel(self) -> None:
+        order = list(self.panels.panels)
+        here = self._focused_panel()
+        self.panels.reveal(order[0] if here is None else order[(order.index(here) + 1) % len(order)])
+
+    def _float_panel(self) -> None:
+        self.panels.toggle_float(self._focused_panel() or "alarms")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._painted:
+            self._painted = True
+            # After the children, which are painted in the same pass.
+            QTimer.singleShot(0, self.painted.emit)

@@ -1,0 +1,1 @@
+"""Dialogs in the manner of the window: opened, never executed."""
