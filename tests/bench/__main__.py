@@ -1,0 +1,82 @@
+"""Runs the bench: `python -m tests.bench [part ...] [--json FILE]`. Without names, every part.
+
+A part is a module with `run() -> list[Row]`, or with a `main` that prints a table of its own and returns 0 when
+its bars hold. It starts and ends all that it needs by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import os
+import platform
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+
+from tests.bench.table import Row, as_json, lines
+
+PARTS = {
+    "start_lateness": "tests.bench.start_lateness",
+    "flat_cost": "tests.bench.flat_cost",
+    "handover": "tests.bench.handover_bench",
+    "loop": "tests.bench.loop_bench",
+    "cold_start": "tests.bench.cold_start",
+}
+
+
+def machine() -> dict[str, object]:
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cores": os.cpu_count(),
+        "memory_gb": round(psutil.virtual_memory().total / 1024**3),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+
+
+def known() -> dict[str, str]:
+    return {name: module for name, module in PARTS.items() if importlib.util.find_spec(module) is not None}
+
+
+def measure(name: str, module: str) -> list[Row]:
+    part = importlib.import_module(module)
+    if hasattr(part, "run"):
+        rows: list[Row] = part.run()
+        return rows
+    met = part.main([]) == 0
+    return [Row(name, "bars met (see above)", float(met), "", bar="all of its own", ok=met)]
+
+
+def main() -> int:
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    parts = known()
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"of: {', '.join(parts)}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    chosen = parser.parse_args()
+    if unknown := [name for name in chosen.parts if name not in parts]:
+        parser.error(f"there is no part {unknown[0]}; there are: {', '.join(parts)}")
+    rows: list[Row] = []
+    seconds: dict[str, float] = {}
+    for name in chosen.parts or parts:
+        print(f"-- {name}", flush=True)
+        began = time.monotonic()
+        rows += measure(name, parts[name])
+        seconds[name] = round(time.monotonic() - began, 1)
+    about = machine() | {"seconds": seconds}
+    print()
+    print("\n".join(lines(rows)))
+    print(json.dumps(about))
+    if chosen.json is not None:
+        chosen.json.write_text(as_json(rows, about), encoding="utf-8")
+    return 1 if any(row.ok is False for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
