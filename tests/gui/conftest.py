@@ -7,9 +7,11 @@ import os
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import asyncio
+import inspect
 from typing import TYPE_CHECKING
 
 import pytest
+from pytestqt import plugin as pytest_qt
 
 from gui.loop import AirlockLoop, new_event_loop
 from tests.gui.shell_fixtures import dressed, outage, station, window  # noqa: F401 - fixtures
@@ -24,6 +26,14 @@ def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     return {"airlock": new_event_loop}
+
+
+@pytest.fixture(autouse=True)
+def events_only_in_the_loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pytest-qt works off Qt's events between a test and its fixtures' ends, where our loop stands still; the
+    program's never does while a window is open, and a timer due in that gap would find no loop to work with."""
+    if inspect.iscoroutinefunction(getattr(request.node, "obj", None)):
+        monkeypatch.setattr(pytest_qt, "_process_events", lambda: None)
 
 
 @pytest.fixture(scope="session", autouse=True)
