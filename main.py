@@ -17,6 +17,7 @@ from pathlib import Path
 
 from core import __version__
 from core.agent import program as agent_program
+from core.clock import AWAKE_BESIDE_A_WINDOW
 from core.embedded.plant import EmbeddedPlant
 from core.errors import AirlockError, SettingsError
 from core.lanes import Lane
@@ -119,7 +120,10 @@ def make_station(settings: Settings, plant: Opened, kind: str) -> Station:
         SeriesLane(),
     ]
     identity = Identity(settings.station or default_name(), kind, settings.operator)
-    return Station(plant.url, identity, lanes, plant.token)
+    station = Station(plant.url, identity, lanes, plant.token)
+    if kind == "desktop":
+        station.clock.awake = AWAKE_BESIDE_A_WINDOW
+    return station
 
 
 async def run_scheduler(settings: Settings) -> int:

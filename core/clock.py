@@ -23,9 +23,10 @@ from typing import Protocol
 DRIFT = 50e-6  # how far two ordinary quartz clocks may run apart, in seconds per second
 KEEP = 120.0  # seconds that a sample is remembered
 # Event loops sleep in whole milliseconds. Whoever must be exact does not give up the loop for the last one; where
-# a window is painted, for as long as painting a frame takes, so that no frame is begun that would be in the way.
+# a window is painted, for as long as a turn of callbacks and the painting of a frame after it take (6 ms and 5 ms):
+# begun any later, they would be in the way.
 AWAKE = 0.0012
-AWAKE_BESIDE_A_WINDOW = 0.006
+AWAKE_BESIDE_A_WINDOW = 0.011
 SPUN = 0.0002  # seconds by which a sleeping thread may be late: not slept but counted down
 RECHECK = 1.0  # a sleeper looks at the clock at least this often: the estimate may have moved
 

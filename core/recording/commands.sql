@@ -43,6 +43,10 @@ UPDATE recorders SET mode = $2 WHERE id = $1 RETURNING *
 INSERT INTO recorder_series (name, recorder_id, cron, timezone, duration, first_day, last_day, skips, source, shift)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING *
 
+-- name: into_series
+-- A pending window that the series would have elsewhere, or otherwise, is planned anew with the rest of it.
+UPDATE recorder_schedules SET series_id = $2, plan_time = start_at, recurrence = $3 WHERE id = $1
+
 -- name: edit_series
 UPDATE recorder_series SET name = $2, recorder_id = $3, cron = $4, timezone = $5, duration = $6, first_day = $7,
     last_day = $8, skips = $9, source = $10, enabled = $11

@@ -25,7 +25,7 @@ from core.recording.commands import (
 from core.recording.model import Series
 from core.recording.recurrence import Recurrence, next_after
 from core.recording.recurrence_errors import RecurrenceError
-from core.recording.series import HORIZON, build_series, plan
+from core.recording.series import HORIZON, build_series, kind, plan
 from core.recording.series import SQL as SERIES_SQL
 
 
@@ -115,6 +115,27 @@ async def _update(tx: Transaction, series_id: int, form: SeriesForm) -> Series:
 async def create_series(tx: Transaction, form: SeriesForm) -> int:
     made = await _insert(tx, await _check(tx, form), timedelta(0))
     await _plan(tx, made)
+    await tx.audit("series", made.id, made.name, None, made)
+    return made.id
+
+
+@command("Repeat window")
+async def repeat_window(tx: Transaction, window_id: int, row_version: int | None, form: SeriesForm) -> int:
+    """Makes a window that stands alone the first of a series. One that records already stays as it is."""
+    window = await _window(tx, window_id)
+    require_version(row_version, window.row_version, window.name)
+    if window.series_id is not None:
+        raise CommandRefused(f"{window.name} repeats already.")
+    if window.status not in ("pending", "starting", "running"):
+        raise CommandRefused(f"{window.name} is {window.status}: make a new one to repeat it.")
+    form = await _check(tx, form)
+    if window.status != "pending":
+        day = window.start_at.astimezone(ZoneInfo(form.timezone)).date() + timedelta(days=1)
+        form = replace(form, first_day=max(form.first_day or day, day))
+    made = await _insert(tx, form, timedelta(0))
+    await tx.connection.execute(SQL.into_series, window_id, made.id, kind(made.cron))
+    await _plan(tx, made)
+    await tx.audit("window", window_id, window.name, {"repeats": "once"}, {"repeats": made.cron})
     await tx.audit("series", made.id, made.name, None, made)
     return made.id
 

@@ -136,7 +136,7 @@ class WindowForm(FormEntries):
         entered = self._entered()
         if self.window_ is None:
             return orders.create(entered, self._zone_name())
-        return orders.edit(entered, self.window_, self.series)
+        return orders.edit(entered, self.window_, self.series, self._zone_name())
 
     # Saving
 

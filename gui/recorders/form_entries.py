@@ -75,7 +75,7 @@ class FormEntries(FormFields):
 
     def _scope_chosen(self, _on: object = None) -> None:
         """What may be changed depends on what the change applies to."""
-        new, one = self.window_ is None, self.scope == THIS
+        one = self.scope == THIS
         running = "It is recording: its start and its recorder can no longer change." if self.started else ""
         for widget, tip in (
             (self.recorder, RECORDER_TIP),
@@ -84,9 +84,9 @@ class FormEntries(FormFields):
         ):
             widget.setEnabled(not running or not one)
             widget.setToolTip(running if running and one else tip)
-        repeats = new or not one
+        repeats = self._asks_how_often()
         for key, button in self.repeats.buttons.items():
-            button.setEnabled(repeats and not (key == ONCE and not new))
+            button.setEnabled(repeats and not (key == ONCE and self.series is not None))
         for button in self.days:
             button.setEnabled(repeats)
         for part in self.apply_to:
@@ -95,10 +95,13 @@ class FormEntries(FormFields):
             part.setVisible(repeats)
         self._repeats_chosen(self.repeats.current())
 
+    def _asks_how_often(self) -> bool:
+        """One occurrence of a series cannot repeat otherwise than the rest; a window that stands alone can."""
+        return self.series is None or self.scope != THIS
+
     def _repeats_chosen(self, repeats: str) -> None:
-        asks = self.window_ is None or self.scope != THIS
         for part in self.on_days:
-            part.setVisible(asks and repeats == WEEKLY)
+            part.setVisible(self._asks_how_often() and repeats == WEEKLY)
         self._explain()
         self.resized.emit()
 

@@ -14,7 +14,7 @@ from core.recording.model import Series, Window
 from core.recording.recurrence import Recurrence, between, daily, weekly
 from core.recording.recurrence_errors import RecurrenceError
 from core.recording.series import kind
-from core.recording.series_commands import SeriesForm, create_series, edit_series
+from core.recording.series_commands import SeriesForm, create_series, edit_series, repeat_window
 from gui.recorders.entry import WrongEntry
 
 ONCE, DAILY, WEEKLY, CRON = "once", "daily", "weekly", "cron"
@@ -72,9 +72,13 @@ def create(entered: Entered, zone: str) -> Order:
             (entered.name, entered.recorder_id, entered.start, end, entered.source or None),
             {},
         )
+    return Order(create_series, (_series_form(entered, zone),), {})
+
+
+def _series_form(entered: Entered, zone: str) -> SeriesForm:
     made = recurrence(entered, zone)
     first = entered.start.astimezone(ZoneInfo(zone)).date()
-    form = SeriesForm(
+    return SeriesForm(
         entered.name,
         entered.recorder_id,
         made.cron,
@@ -83,10 +87,11 @@ def create(entered: Entered, zone: str) -> Order:
         first,
         source=entered.source or None,
     )
-    return Order(create_series, (form,), {})
 
 
-def edit(entered: Entered, window: Window, series: Series | None) -> Order:
+def edit(entered: Entered, window: Window, series: Series | None, zone: str) -> Order:
+    if series is None and entered.repeats != ONCE:
+        return Order(repeat_window, (window.id, window.row_version, _series_form(entered, zone)), {})
     if series is None or entered.scope == THIS:
         changes: dict[str, Any] = {
             "name": entered.name,

@@ -436,6 +436,23 @@ async def test_a_series_is_made_and_edited_as_one_and_as_all(
     assert [r["name"] for r in names] == ["Late News", "Special"], "an edited occurrence keeps its edit"
 
 
+async def test_a_window_that_stands_alone_is_made_to_repeat(
+    panel: RecordersPanel, connection: Connection, add: Add, add_window: Add, eventually: Eventually
+) -> None:
+    window = await add_window(await add("REC-1"), 3600, 600, "Magazine")
+    await eventually(lambda: panel.schedule.model.rows, what="the window")
+    panel.schedule.table.opened.emit(panel.schedule.model.rows[0])
+    form = panel.form
+    assert form.repeats.buttons["daily"].isEnabled() and form.repeats.buttons["once"].isEnabled()
+    form.repeats.choose("daily")
+    assert "Every day at" in form.meaning.full_text
+    form.save()
+    await eventually(lambda: form.isHidden(), what="that it was taken")
+    rows = await connection.fetch("SELECT * FROM recorder_schedules ORDER BY start_at")
+    assert len(rows) >= 13 and len({r["series_id"] for r in rows} - {None}) == 1
+    assert window not in {r["id"] for r in rows} or rows[0]["id"] == window
+
+
 async def test_cancel_delete_and_skip_take_two_steps(
     panel: RecordersPanel, connection: Connection, add: Add, add_window: Add, eventually: Eventually
 ) -> None:

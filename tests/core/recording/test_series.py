@@ -21,6 +21,7 @@ from core.recording.series_commands import (
     create_series,
     delete_series,
     edit_series,
+    repeat_window,
     skip_occurrence,
 )
 from core.roles import Role
@@ -121,6 +122,63 @@ async def test_edit_following_splits_the_series(commander, connection, form):
     later = await windows(connection, made)
     assert later[0]["start_at"] == chosen["start_at"] + timedelta(minutes=30)
     assert len(later) == len(rows) - 5
+
+
+def tomorrow_at(hour):
+    day = datetime.now(PRAGUE).date() + timedelta(days=1)
+    return datetime(day.year, day.month, day.day, hour, tzinfo=PRAGUE)
+
+
+async def test_a_single_window_becomes_the_first_of_a_series(commander, connection, form, unit):
+    start = tomorrow_at(19)
+    window = await commander.do(create_window, "Evening News", unit, start, start + form.duration)
+    series = await commander.do(repeat_window, window, 1, replace(form, first_day=start.date()))
+    planned = await windows(connection, series)
+    assert planned[0]["id"] == window and planned[0]["start_at"] == start
+    assert len(planned) >= 13 and {w["recurrence"] for w in planned} == {"daily"}
+    with pytest.raises(CommandRefused, match="repeats already"):
+        await commander.do(repeat_window, window, None, form)
+
+
+async def test_repeating_at_another_time_moves_the_window_and_a_collision_changes_nothing(
+    commander, connection, form, unit
+):
+    start = tomorrow_at(15)
+    window = await commander.do(create_window, "Evening News", unit, start, start + form.duration)
+    other = await commander.do(
+        create_window, "Debate", unit, start + timedelta(days=2, hours=4), start + timedelta(days=2, hours=5)
+    )
+    with pytest.raises(CommandRefused, match="Debate"):
+        await commander.do(repeat_window, window, None, form)
+    assert await connection.fetchval("SELECT series_id FROM recorder_schedules WHERE id = $1", window) is None
+    await connection.execute("DELETE FROM recorder_schedules WHERE id = $1", other)
+    series = await commander.do(repeat_window, window, None, replace(form, first_day=start.date()))
+    planned = await windows(connection, series)
+    assert planned[0]["start_at"] == tomorrow_at(19)
+    assert await connection.fetchval("SELECT count(*) FROM recorder_schedules") == len(planned)
+
+
+async def test_a_recording_that_is_made_to_repeat_goes_on_untouched(commander, connection, form, unit):
+    now = datetime.now(UTC)
+    window = await commander.do(
+        create_window, "Evening News", unit, now + timedelta(minutes=1), now + timedelta(minutes=46)
+    )
+    await connection.execute(
+        "UPDATE recorder_schedules SET start_at = now() - interval '1 min', status = 'running' WHERE id = $1",
+        window,
+    )
+    before = await connection.fetchrow("SELECT * FROM recorder_schedules WHERE id = $1", window)
+    daily = replace(form, cron=f"{now.astimezone(PRAGUE):%M %H} * * *".replace(" 0", " "))
+    series = await commander.do(repeat_window, window, None, daily)
+    after = await connection.fetchrow("SELECT * FROM recorder_schedules WHERE id = $1", window)
+    assert (after["start_at"], after["end_at"], after["status"]) == (
+        before["start_at"], before["end_at"], "running",
+    )  # fmt: skip
+    following = await windows(connection, series)
+    assert following[0]["id"] == window
+    assert following[1]["start_at"].astimezone(PRAGUE).date() == now.astimezone(PRAGUE).date() + timedelta(
+        days=1
+    )
 
 
 async def test_a_stale_edit_is_asked_again(commander, form):
