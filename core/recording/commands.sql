@@ -49,7 +49,7 @@ UPDATE recorder_schedules SET series_id = $2, plan_time = start_at, recurrence =
 
 -- name: edit_series
 UPDATE recorder_series SET name = $2, recorder_id = $3, cron = $4, timezone = $5, duration = $6, first_day = $7,
-    last_day = $8, skips = $9, source = $10, enabled = $11
+    last_day = $8, skips = $9, source = $10, enabled = $11, shift = $12
 WHERE id = $1 RETURNING *
 
 -- name: delete_series

@@ -48,12 +48,13 @@ class SeriesForm:
     skips: tuple[date, ...] = ()
     source: str | None = None
     enabled: bool = True
+    shift: timedelta = timedelta(0)  # seconds within the minute, which cron cannot say
 
     @classmethod
     def of(cls, series: Series) -> SeriesForm:
         return cls(
             series.name, series.recorder_id, series.cron, series.timezone, series.duration, series.first_day,
-            series.last_day, tuple(series.skips), series.source, series.enabled,
+            series.last_day, tuple(series.skips), series.source, series.enabled, series.shift,
         )  # fmt: skip
 
 
@@ -92,10 +93,10 @@ async def _plan(tx: Transaction, series: Series) -> None:
     await tx.connection.execute(SERIES_SQL.set_planned, series.id, now + HORIZON, None)
 
 
-async def _insert(tx: Transaction, form: SeriesForm, shift: timedelta) -> Series:
+async def _insert(tx: Transaction, form: SeriesForm) -> Series:
     row = await tx.connection.fetchrow(
         SQL.create_series, form.name, form.recorder_id, form.cron, form.timezone, form.duration, form.first_day,
-        form.last_day, list(form.skips), form.source, shift,
+        form.last_day, list(form.skips), form.source, form.shift,
     )  # fmt: skip
     assert row is not None
     return build_series(row)
@@ -104,7 +105,7 @@ async def _insert(tx: Transaction, form: SeriesForm, shift: timedelta) -> Series
 async def _update(tx: Transaction, series_id: int, form: SeriesForm) -> Series:
     row = await tx.connection.fetchrow(
         SQL.edit_series, series_id, form.name, form.recorder_id, form.cron, form.timezone, form.duration,
-        form.first_day, form.last_day, list(form.skips), form.source, form.enabled,
+        form.first_day, form.last_day, list(form.skips), form.source, form.enabled, form.shift,
     )  # fmt: skip
     if row is None:
         raise NotFound("That series no longer exists.")
@@ -113,7 +114,7 @@ async def _update(tx: Transaction, series_id: int, form: SeriesForm) -> Series:
 
 @command("New series")
 async def create_series(tx: Transaction, form: SeriesForm) -> int:
-    made = await _insert(tx, await _check(tx, form), timedelta(0))
+    made = await _insert(tx, await _check(tx, form))
     await _plan(tx, made)
     await tx.audit("series", made.id, made.name, None, made)
     return made.id
@@ -132,7 +133,7 @@ async def repeat_window(tx: Transaction, window_id: int, row_version: int | None
     if window.status != "pending":
         day = window.start_at.astimezone(ZoneInfo(form.timezone)).date() + timedelta(days=1)
         form = replace(form, first_day=max(form.first_day or day, day))
-    made = await _insert(tx, form, timedelta(0))
+    made = await _insert(tx, form)
     await tx.connection.execute(SQL.into_series, window_id, made.id, kind(made.cron))
     await _plan(tx, made)
     await tx.audit("window", window_id, window.name, {"repeats": "once"}, {"repeats": made.cron})
@@ -165,7 +166,7 @@ async def edit_series(
         return await _edit_whole(tx, before, form)
     ended = await _update(tx, series_id, replace(SeriesForm.of(before), last_day=day - timedelta(days=1)))
     await tx.connection.execute(SQL.drop_future, series_id, window.plan_time)
-    made = await _insert(tx, form, before.shift)
+    made = await _insert(tx, form)
     await tx.connection.execute(SQL.hand_over_edited, series_id, made.id, window.plan_time)
     await _plan(tx, ended)
     await _plan(tx, made)

@@ -45,7 +45,7 @@ class Order:
 def recurrence(entered: Entered, zone: str) -> Recurrence:
     """RecurrenceError when it cannot be, for example in a zone that this machine does not know."""
     daily(time(), zone)
-    at = entered.start.astimezone(ZoneInfo(zone)).time()
+    at = entered.start.astimezone(ZoneInfo(zone)).time().replace(second=0, microsecond=0)
     return daily(at, zone) if entered.repeats == DAILY else weekly(entered.weekdays, at, zone)
 
 
@@ -86,7 +86,12 @@ def _series_form(entered: Entered, zone: str) -> SeriesForm:
         entered.length,
         first,
         source=entered.source or None,
+        shift=_shift(entered.start),
     )
+
+
+def _shift(start: datetime) -> timedelta:
+    return timedelta(seconds=start.second, microseconds=start.microsecond)
 
 
 def edit(entered: Entered, window: Window, series: Series | None, zone: str) -> Order:
@@ -108,6 +113,7 @@ def edit(entered: Entered, window: Window, series: Series | None, zone: str) -> 
         cron=_new_cron(entered, window, series),
         duration=entered.length,
         source=entered.source or None,
+        shift=_shift(entered.start),
     )
     from_window = window.id if entered.scope == FOLLOWING else None
     return Order(edit_series, (series.id, series.row_version, form), {"from_window": from_window})
@@ -124,7 +130,7 @@ def _new_cron(entered: Entered, window: Window, series: Series) -> str:
         )
     if start.date() != was.date():
         raise WrongEntry("Another day is for “This one” only; for the others choose the days of the week.")
-    return recurrence(replace(entered, start=entered.start - series.shift), series.timezone).cron
+    return recurrence(entered, series.timezone).cron
 
 
 def _same_days(weekdays: Collection[int], series: Series) -> bool:
