@@ -14,10 +14,12 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import Any
 
 from core import __version__
 from core.agent import program as agent_program
 from core.clock import AWAKE_BESIDE_A_WINDOW
+from core.embedded import caretaker
 from core.embedded.plant import EmbeddedPlant
 from core.errors import AirlockError, SettingsError
 from core.lanes import Lane
@@ -59,7 +61,14 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action="version", version=f"Airlock {__version__}")
     commands = made.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    commands.add_parser("scheduler", parents=[settings], help="a station without a window, for a server")
+    scheduler = commands.add_parser(
+        "scheduler", parents=[settings], help="a station without a window, for a server"
+    )
+    scheduler.add_argument(
+        "--until-idle",
+        action="store_true",
+        help="end when nothing records, no channel is on air, or another station can lead",
+    )
     commands.add_parser("agent", add_help=False, help="a node agent: real recorders on this machine")
     snapshot = commands.add_parser(
         "snapshot", parents=[settings], help="renders the live control room to a picture"
@@ -126,7 +135,7 @@ def make_station(settings: Settings, plant: Opened, kind: str) -> Station:
     return station
 
 
-async def run_scheduler(settings: Settings) -> int:
+async def run_scheduler(settings: Settings, until_idle: bool) -> int:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -140,7 +149,12 @@ async def run_scheduler(settings: Settings) -> int:
     if plant.embedded is not None:
         await plant.embedded.start_agents()
     log.info("%s runs; SIGTERM or Ctrl-C ends it", station.name)
-    await stop.wait()
+    waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(stop.wait())]
+    if until_idle:
+        waits.append(asyncio.ensure_future(caretaker.until_not_needed(station)))
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    for wait in waits:
+        wait.cancel()
     log.info("%s leaves", station.name)
     await station.stop()
     if plant.embedded is not None:
@@ -190,7 +204,7 @@ def run_control_room(settings: Settings) -> int:
             if leaving is Leaving.STOP_EVERYTHING:
                 await plant.embedded.close()
             else:
-                await plant.embedded.close_if_idle()
+                await plant.embedded.close_if_idle(leave_caretaker=True)
         return 0
 
     return run_desktop(control_room, settings.home, settings.operator)
@@ -244,7 +258,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = load(flags, os.environ)
         if chosen.command == "scheduler":
             start_logging(settings, "scheduler")
-            return asyncio.run(run_scheduler(settings))
+            return asyncio.run(run_scheduler(settings, chosen.until_idle))
         if chosen.command is None and not has_screen():
             print(NO_SCREEN, file=sys.stderr)
             return 2

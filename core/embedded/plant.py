@@ -14,13 +14,14 @@ from core.agent.launch import launch_agent, stop_agent
 from core.db.database import Database, close_connection
 from core.db.migrate import migrate
 from core.db.queries import beside
-from core.embedded import demo
+from core.embedded import caretaker, demo
 from core.embedded.postgres import EmbeddedPostgres
 from core.embedded.timezone import local_timezone
 from core.errors import AirlockError, EmbeddedPlantError
 
 log = logging.getLogger(__name__)
 SQL = beside(__file__, "plant.sql")
+USED = "used by "  # as plant.sql says of other stations
 
 
 class EmbeddedPlant:
@@ -80,13 +81,14 @@ class EmbeddedPlant:
         finally:
             await close_connection(connection)
 
-    async def close_if_idle(self) -> bool:
-        """Stops the database unless work is under way or somebody else is connected."""
+    async def close_if_idle(self, *, leave_caretaker: bool = False) -> bool:
+        """Stops the database unless work is under way or somebody else is connected. With `leave_caretaker`, work
+        that nobody else looks after gets somebody who does."""
         try:
             # The server needs a moment to notice that our own sessions have ended.
             for _ in range(10):
                 under_way = await self.work_under_way()
-                if not under_way or not all(what.startswith("used by ") for what in under_way):
+                if not under_way or not all(what.startswith(USED) for what in under_way):
                     break
                 await asyncio.sleep(0.05)
         except (AirlockError, asyncpg.PostgresError) as error:
@@ -94,6 +96,8 @@ class EmbeddedPlant:
             return False
         if under_way:
             log.info("the embedded plant goes on: %s", "; ".join(under_way))
+            if leave_caretaker and not any(what.startswith(USED) for what in under_way):
+                await asyncio.to_thread(caretaker.leave_behind, self.home)
             return False
         await self.close()
         return True
