@@ -18,7 +18,6 @@ from typing import Any
 
 from core import __version__
 from core.agent import program as agent_program
-from core.clock import AWAKE_BESIDE_A_WINDOW
 from core.embedded import caretaker
 from core.embedded.plant import EmbeddedPlant
 from core.errors import AirlockError, SettingsError
@@ -131,7 +130,7 @@ def make_station(settings: Settings, plant: Opened, kind: str) -> Station:
     identity = Identity(settings.station or default_name(), kind, settings.operator)
     station = Station(plant.url, identity, lanes, plant.token)
     if kind == "desktop":
-        station.clock.awake = AWAKE_BESIDE_A_WINDOW
+        station.clock.beside_a_window()
     return station
 
 

@@ -5,6 +5,7 @@ way before anything else is done about any of them.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from datetime import datetime
 from typing import Generic, TypeVar
@@ -12,6 +13,9 @@ from typing import Generic, TypeVar
 from core.clock import Clock
 
 T = TypeVar("T")
+# Seconds for which the processor is given up after a volley. A recorder on this machine is woken on the processor that
+# woke it, and would wait there until what comes next, a frame perhaps, has been painted.
+LET_THROUGH = 0.0003
 
 
 class Volleys(Generic[T]):
@@ -44,6 +48,7 @@ class Volleys(Generic[T]):
         del self._timers[at]
         try:
             self._fire(list(group.values()))
+            time.sleep(LET_THROUGH)  # noqa: ASYNC251 - see there
         finally:
             for due in list(group):
                 if not due.done():

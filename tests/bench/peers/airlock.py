@@ -12,7 +12,6 @@ import os
 import sys
 from datetime import timedelta
 
-from core.clock import AWAKE_BESIDE_A_WINDOW
 from core.recording.lane import RecordingLane
 from core.recording.recorder_client import RecorderClient
 from core.station import Identity, Station
@@ -25,7 +24,7 @@ async def main(kind: str) -> None:
     lane = RecordingLane(client, timedelta(milliseconds=5000), timedelta(minutes=120))
     station = Station(task.database, Identity("BENCH", kind, "bench"), [lane])
     if kind == "desktop":
-        station.clock.awake = AWAKE_BESIDE_A_WINDOW
+        station.clock.beside_a_window()
     await station.start()
     while not (station.leading and station.feed.state.live):  # noqa: ASYNC110 - there is no event for both
         await asyncio.sleep(0.01)
