@@ -308,9 +308,9 @@ class Feed:
                 old = rows.get(record["id"])
                 if old is None:
                     continue
-                new = replace(old, **{k: v for k, v in record.items() if k != "id"})
-                if new != old:
-                    rows[old.id] = new
+                news = {k: v for k, v in record.items() if getattr(old, k) != v}
+                if news:
+                    rows[old.id] = replace(old, **news)
                     changed.add(old.id)
             if changed:
                 changes[table.name] = frozenset(changed)

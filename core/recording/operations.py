@@ -16,13 +16,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from core.alarms import store as alarms
-from core.alarms.model import Condition
 from core.clock import Clock
 from core.leadership import Lead
 from core.recording import conditions, rules
 from core.recording.answers import NotInSession, NoWord, Says, StartAnswer, Started, StopAnswer, Stopped
-from core.recording.batch import Batch
+from core.recording.outcomes import Begun, Finish, Outcomes
 from core.recording.recorder_client import PreparedStart, RecorderClient, StartRequest
 from core.recording.store import SQL, Claim
 from core.recording.volley import Volleys
@@ -30,7 +28,6 @@ from core.recording.wire import acquire_now
 
 log = logging.getLogger(__name__)
 
-GATHER = 0.004  # seconds that marks wait for company; the requests themselves do not wait
 ASK_LIMIT = 2.0
 PROOF_TIME = 10.0  # an agent looks at the finished file before it answers a stop
 YIELD_TO_STOP = 5.0
@@ -48,24 +45,6 @@ class Operation:
     fired: datetime | None = None  # when it was; its recorder's lock is held for it
 
 
-@dataclass(frozen=True)
-class Begun:
-    claim: Claim
-    attempt: int
-    session: rules.Run
-    at: datetime
-    lateness_ms: float
-
-
-@dataclass(frozen=True)
-class Finish:
-    claim: Claim
-    status: str
-    error: str | None
-    stopped: datetime | None
-    alarm: Condition | None = None
-
-
 class Operations:
     """All conversations of one term of leadership."""
 
@@ -76,10 +55,7 @@ class Operations:
         self._plant = plant
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.in_hand: dict[int, Operation] = {}
-        self._starting: Batch[Claim] = Batch(self._mark_starting, lambda c: c.id, GATHER)
-        self._running: Batch[Begun] = Batch(self._mark_running, lambda b: b.claim.id, GATHER)
-        self._stopping: Batch[Claim] = Batch(self._mark_stopping, lambda c: c.id, 0)
-        self._finishing: Batch[Finish] = Batch(self._mark_finished, lambda f: f.claim.id, GATHER)
+        self._told = Outcomes(lead, clock)
         self._volleys: Volleys[Operation] = Volleys(clock, self._fire)
         self._preparing = asyncio.Semaphore(PREPARE_AT_ONCE)
         self._armed: Counter[tuple[datetime, str | None]] = Counter()
@@ -164,7 +140,7 @@ class Operations:
                 try:
                     if not marked:
                         # Beside the request. Not ours any more: changed or cancelled at the last moment.
-                        marked = await self._starting.put(claim)
+                        marked = await self._told.starting.put(claim)
                     answer = await request
                 finally:
                     request.cancel()
@@ -175,23 +151,23 @@ class Operations:
             decision = rules.after_start(answer, attempt, tries, claim.end_at, now)
             if isinstance(decision, rules.Run):
                 late = (fired - claim.start_at).total_seconds() * 1000
-                if not await self._running.put(Begun(claim, attempt, decision, now, late)):
+                if not await self._told.running.put(Begun(claim, attempt, decision, now, late)):
                     await self._end_disowned(claim, attempt, answer)
                 elif tries > 1:
-                    await self._clear(f"window:{claim.id}:start")
+                    await self._told.clear(f"window:{claim.id}:start")
                 return
             if isinstance(decision, rules.Fail):
-                await self._note(claim, attempt, "start", "failed", decision.error)
-                await self._fail(claim, decision.error, None)
+                await self._told.note(claim, attempt, "start", "failed", decision.error)
+                await self._told.fail(claim, decision.error, None)
                 return
-            await self._note(claim, attempt, "start", "retried", decision.error)
-            if not await self._again(claim, "starting", decision):
+            await self._told.note(claim, attempt, "start", "retried", decision.error)
+            if not await self._told.again(claim, "starting", decision):
                 await self._end_disowned(claim, attempt, answer)
                 return
             if decision.at >= claim.end_at:
                 await self._over_without_word(claim, attempt, decision.error)
                 return
-            await self._alarm(
+            await self._told.alarm(
                 conditions.start_failing(
                     claim.id, claim.name, claim.recorder_id, claim.recorder_name, decision.error
                 )
@@ -271,22 +247,22 @@ class Operations:
             now = self._clock.now()
             if isinstance(decision, rules.Run):
                 # It runs after all: enter it, and the ordinary stop will end and judge it.
-                await self._running.put(Begun(claim, attempt, decision, claim.start_at, 0.0))
+                await self._told.running.put(Begun(claim, attempt, decision, claim.start_at, 0.0))
                 return
             if isinstance(decision, rules.Nothing):
                 await self._never_began(claim, error)
                 return
             if now - claim.end_at > rules.STOP_LIMIT:
-                await self._fail(claim, f"stop: {error or 'The recorder does not answer.'}", None)
+                await self._told.fail(claim, f"stop: {error or 'The recorder does not answer.'}", None)
                 return
             await self._clock.sleep_until(now + rules.backoff(tries))
 
     async def _never_began(self, claim: Claim, error: str) -> None:
         if claim.status != "pending" or error:
-            await self._fail(claim, rules.cut(error or "The recorder never answered."), None)
+            await self._told.fail(claim, rules.cut(error or "The recorder never answered."), None)
             return
         alarm = conditions.missed(claim.id, claim.name, claim.recorder_id, claim.recorder_name, manual=False)
-        await self._finishing.put(
+        await self._told.finishing.put(
             Finish(claim, "missed", "Nobody could start it before its end.", None, alarm)
         )
 
@@ -307,7 +283,7 @@ class Operations:
         if not self._lead.trusted():
             return
         operation.acting = True
-        if not await self._stopping.put(claim):
+        if not await self._told.stopping.put(claim):
             return
         # A stop that an earlier leader sent may have worked: then "not in that session" is its success.
         tries = 0 if claim.status == "running" else 1
@@ -322,14 +298,14 @@ class Operations:
             recorded = now - (claim.session_started_at or now)
             decision = rules.after_stop(answer, tries, since, now, recorded)
             if isinstance(decision, rules.Complete):
-                await self._finishing.put(Finish(claim, "completed", None, now))
+                await self._told.finishing.put(Finish(claim, "completed", None, now))
                 return
             if isinstance(decision, rules.Fail):
-                await self._note(claim, claim.attempt, "stop", "failed", decision.error)
-                await self._fail(claim, decision.error, now)
+                await self._told.note(claim, claim.attempt, "stop", "failed", decision.error)
+                await self._told.fail(claim, decision.error, now)
                 return
-            await self._note(claim, claim.attempt, "stop", "retried", decision.error)
-            if not await self._again(claim, "stopping", decision):
+            await self._told.note(claim, claim.attempt, "stop", "retried", decision.error)
+            if not await self._told.again(claim, "stopping", decision):
                 return
             await self._clock.sleep_until(decision.at)
 
@@ -391,80 +367,3 @@ class Operations:
         return isinstance(
             await self._client.stop(claim.address, session, rules.START_LIMIT), Stopped | NotInSession
         )
-
-    # -- what the database is told -------------------------------------------------------------
-
-    async def _mark_starting(self, claims: list[Claim]) -> set[int]:
-        async with self._lead.pool.acquire() as connection:
-            rows = await connection.fetch(
-                SQL.mark_starting, [c.id for c in claims], [c.claim_token for c in claims]
-            )
-        return {r["id"] for r in rows}
-
-    async def _mark_running(self, begun: list[Begun]) -> set[int]:
-        async with self._lead.pool.acquire() as connection, connection.transaction():
-            rows = await connection.fetch(
-                SQL.mark_running,
-                [b.claim.id for b in begun],
-                [b.claim.claim_token for b in begun],
-                [b.session.session_id for b in begun],
-                [b.session.path for b in begun],
-                [b.session.container for b in begun],
-                [b.at for b in begun],
-                [b.attempt for b in begun],
-                [b.lateness_ms for b in begun],
-            )
-        return {r["id"] for r in rows}
-
-    async def _mark_stopping(self, claims: list[Claim]) -> set[int]:
-        async with self._lead.pool.acquire() as connection:
-            rows = await connection.fetch(
-                SQL.mark_stopping, [c.id for c in claims], [c.claim_token for c in claims], self._clock.now()
-            )
-        return {r["id"] for r in rows}
-
-    async def _mark_finished(self, finished: list[Finish]) -> set[int]:
-        """The end and its alarm together: a window must not fail without anybody being told."""
-        async with self._lead.pool.acquire() as connection, connection.transaction():
-            rows = await connection.fetch(
-                SQL.finish,
-                [f.claim.id for f in finished],
-                [f.claim.claim_token for f in finished],
-                [f.status for f in finished],
-                [f.error for f in finished],
-                [f.stopped for f in finished],
-            )
-            written = {r["id"] for r in rows}
-            for alarm in [f.alarm for f in finished if f.alarm is not None and f.claim.id in written]:
-                await alarms.raise_alarm(connection, alarm)
-        return written
-
-    async def _again(self, claim: Claim, status: str, decision: rules.Again) -> bool:
-        async with self._lead.pool.acquire() as connection:
-            return None is not await connection.fetchval(
-                SQL.mark_again,
-                claim.id,
-                claim.claim_token,
-                status,
-                max(decision.attempt, 1),
-                decision.at,
-                decision.error,
-            )
-
-    async def _fail(self, claim: Claim, error: str, stopped: datetime | None) -> None:
-        make = conditions.stop_failed if error.startswith("stop: ") else conditions.failed
-        alarm = make(claim.id, claim.name, claim.recorder_id, claim.recorder_name, error)
-        if await self._finishing.put(Finish(claim, "failed", error, stopped, alarm)):
-            await self._clear(f"window:{claim.id}:start")
-
-    async def _note(self, claim: Claim, attempt: int, operation: str, outcome: str, message: str) -> None:
-        async with self._lead.pool.acquire() as connection:
-            await connection.execute(SQL.attempt, claim.id, attempt, operation, None, outcome, message)
-
-    async def _alarm(self, condition: Condition) -> None:
-        async with self._lead.pool.acquire() as connection:
-            await alarms.raise_alarm(connection, condition)
-
-    async def _clear(self, key: str) -> None:
-        async with self._lead.pool.acquire() as connection:
-            await alarms.clear_alarm(connection, key)

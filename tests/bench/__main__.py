@@ -1,7 +1,6 @@
 """Runs the bench: `python -m tests.bench [part ...] [--json FILE]`. Without names, every part.
 
-A part is a module with `run() -> list[Row]`, or with a `main` that prints a table of its own and returns 0 when
-its bars hold. It starts and ends all that it needs by itself.
+A part is a module with `run() -> list[Row]`. It starts and ends all that it needs by itself.
 """
 
 from __future__ import annotations
@@ -44,13 +43,9 @@ def known() -> dict[str, str]:
     return {name: module for name, module in PARTS.items() if importlib.util.find_spec(module) is not None}
 
 
-def measure(name: str, module: str) -> list[Row]:
-    part = importlib.import_module(module)
-    if hasattr(part, "run"):
-        rows: list[Row] = part.run()
-        return rows
-    met = part.main([]) == 0
-    return [Row(name, "bars met (see above)", float(met), "", bar="all of its own", ok=met)]
+def measure(module: str) -> list[Row]:
+    rows: list[Row] = importlib.import_module(module).run()
+    return rows
 
 
 def main() -> int:
@@ -67,7 +62,7 @@ def main() -> int:
     for name in chosen.parts or parts:
         print(f"-- {name}", flush=True)
         began = time.monotonic()
-        rows += measure(name, parts[name])
+        rows += measure(parts[name])
         seconds[name] = round(time.monotonic() - began, 1)
     about = machine() | {"seconds": seconds}
     print()
