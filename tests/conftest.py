@@ -16,6 +16,7 @@ import pytest
 from core.db.database import Connection, Database
 from core.db.migrate import migrate
 from core.embedded.postgres import EmbeddedPostgres
+from tests.patience import patiently
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ.setdefault("QT_API", "pyside6")
@@ -86,13 +87,4 @@ async def connection(plant: str) -> AsyncIterator[Connection]:
 
 @pytest.fixture
 def eventually() -> Callable[..., object]:
-    """Waits until a condition holds, and says what it was when it does not."""
-
-    async def wait(condition: Callable[[], object], within: float = 5.0, what: str = "the condition") -> None:
-        deadline = asyncio.get_running_loop().time() + within
-        while not condition():
-            if asyncio.get_running_loop().time() > deadline:
-                pytest.fail(f"{what} did not hold within {within} s")
-            await asyncio.sleep(0.005)
-
-    return wait
+    return patiently

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from types import TracebackType
-
-import pytest
 
 from core.clock import DatabaseClock, steady
 from core.db.database import Connection, Database, close_connection
 from core.leadership import Lead, Leadership
+from tests.patience import patiently
 
 LOCK = "SELECT pg_advisory_lock(8210301)"
 HOLDER = (
@@ -26,11 +24,9 @@ class Contender:
         self.database = Database(url, name)
         self.leadership = Leadership(self.database, DatabaseClock(), self._changed)
         self.changes: list[tuple[float, Lead | None]] = []
-        self._change = asyncio.Event()
 
     def _changed(self, lead: Lead | None) -> None:
         self.changes.append((steady(), lead))
-        self._change.set()
 
     async def __aenter__(self) -> Contender:
         await self.database.open()
@@ -52,13 +48,7 @@ class Contender:
         await self._until(lambda: self.leadership.lead is None, within, "still leads")
 
     async def _until(self, holds: Callable[[], bool], within: float, otherwise: str) -> None:
-        try:
-            async with asyncio.timeout(within):
-                while not holds():
-                    self._change.clear()
-                    await self._change.wait()
-        except TimeoutError:
-            pytest.fail(f"{self.name} {otherwise} after {within} s")
+        await patiently(holds, within, f"{self.name} {otherwise}: that it changes")
 
 
 class Ghost:

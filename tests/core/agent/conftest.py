@@ -23,6 +23,7 @@ from core.agent import patterns
 from core.agent.agent import run_agent
 from core.agent.settings import AgentSettings
 from core.db.database import Connection
+from tests.patience import STEP, Patience
 
 TOKEN = "the plant's secret"
 FFMPEG: str = imageio_ffmpeg.get_ffmpeg_exe()
@@ -38,11 +39,11 @@ class Answer:
 async def until(
     condition: Callable[[], Awaitable[Any]], within: float = 6.0, what: str = "the condition"
 ) -> Any:
-    deadline = asyncio.get_running_loop().time() + within
+    patience = Patience(within)
     while not (found := await condition()):
-        if asyncio.get_running_loop().time() > deadline:
+        if patience.over():
             pytest.fail(f"{what} did not hold within {within} s")
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(STEP)
     return found
 
 
