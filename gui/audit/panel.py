@@ -33,13 +33,24 @@ def action_title(action: str) -> str:
     return known.title if known is not None else action.replace("_", " ").capitalize()
 
 
+# What the plant keeps for itself, or what stands in another column already.
+UNSAID = frozenset(
+    {"id", "state", "name", "demo", "row_version", "claim_token", "epoch", "attempt", "edited", "by_hand", "made_by",
+     "position", "recurrence", "plan_time", "planned_until", "created_at", "updated_at", "changed_xid"}
+)  # fmt: skip
+FIRST = ("start_at", "end_at", "cron", "duration", "status", "mode")  # what one looks for
+NOTHING: tuple[object, ...] = (None, False, "", [], {})
+
+
 def change_words(row: AuditRow, zone: tzinfo) -> str:
     """What changed, as `field: before → after`."""
     before, after = row.before or {}, row.after or {}
     parts = []
-    for name in {**before, **after}:
+    named = {**before, **after}
+    for name in [*(n for n in FIRST if n in named), *(n for n in named if n not in FIRST)]:
         was, now = before.get(name), after.get(name)
-        if name == "state" or (was is None and now is None):
+        # A name says something only when it is another one now.
+        if (name in UNSAID and not (name == "name" and was and now)) or (was in NOTHING and now in NOTHING):
             continue
         words = name.replace("_", " ")
         parts.append(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 
 from core import audit
+from core.audit import AuditRow
 from core.db.database import Connection, Database
 from core.station import Station
+from gui.audit.panel import change_words
 from gui.main_window import MainWindow
 from tests.gui.shell_fixtures import Eventually
 
@@ -20,6 +25,8 @@ SILENT = """INSERT INTO stations
             (name, kind, host, pid, instance, version, operator, role, status, last_seen_at)
             VALUES ('AAA', 'headless', 'h', 1, gen_random_uuid(), '0.1.0', 'Anna', 'operator', 'online',
                     now() - interval '1 min')"""
+
+NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
 
 
 async def test_pages_by_key(station: Station, connection: Connection) -> None:
@@ -107,3 +114,16 @@ async def test_stations_are_listed_with_their_leader(
     assert panel.model.index(1, 6).data().startswith("1 min")
     await connection.execute("DELETE FROM stations WHERE name = 'AAA'")
     await eventually(lambda: len(panel.model.rows) == 1)
+
+
+def test_what_changed_is_said_without_what_the_plant_keeps_for_itself() -> None:
+    made = {
+        "id": 23, "name": "Manual REC-3", "demo": False, "open_ended": True, "row_version": 1, "source": None,
+        "recorder_id": 3, "start_at": "2026-11-18T12:34:42+00:00",
+    }  # fmt: skip
+    row = AuditRow(1, NOON, "kim", "DESK", "kim", "start_now", "window", 23, "Manual REC-3", None, made, None)
+    assert change_words(row, UTC) == "start at: 18 Nov 12:34:42, open ended: True, recorder id: 3"
+    renamed = replace(
+        row, before={"name": "News", "row_version": 1}, after={"name": "Late News", "row_version": 2}
+    )
+    assert change_words(renamed, UTC) == "name: News → Late News"
