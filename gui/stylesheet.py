@@ -52,6 +52,7 @@ QPushButton:focus, QToolButton:focus { border-color: @sel; }
 QPushButton:disabled, QToolButton:disabled { background: @bg1; border-color: @line; color: @dis; }
 QPushButton[segment="next"] { margin-left: -1px; }
 QPushButton[inverse="true"] { background: @inv; border-color: @inv; color: @on_inv; }
+QPushButton[armed="true"] { border-color: @inv; }
 QPushButton[inverse="true"]:focus { border-color: @sel; }
 QPushButton[priority="1"]:enabled { border-color: @p1; }
 QPushButton[priority="2"]:enabled { border-color: @p2; }

@@ -1,4 +1,4 @@
-"""Confidence pictures: the latest frame of a recorder, fetched for whoever shows it.
+"""Confidence pictures: the latest frame of a recorder or a channel, fetched for whoever shows it.
 
 A picture is a courtesy: one that cannot be had is None, never an error.
 """
@@ -26,15 +26,17 @@ class Pictures:
         base = recorder.base_url or (node.base_url if node is not None else None)
         if base is None:
             return None
+        return await self.at(base.rstrip("/") + Address(base, recorder.external_id).path("preview.jpg"))
+
+    async def of_sidecar(self, sidecar_url: str | None) -> bytes | None:
+        """The newest picture that a channel's sidecar sends out."""
+        return None if not sidecar_url else await self.at(sidecar_url.rstrip("/") + "/preview.jpg")
+
+    async def at(self, url: str) -> bytes | None:
         if self._session is None or self._session.closed:
             self._session = aiohttp.ClientSession(headers={"x-internal-token": self._token})
         try:
-            async with (
-                asyncio.timeout(LIMIT),
-                self._session.get(
-                    base.rstrip("/") + Address(base, recorder.external_id).path("preview.jpg")
-                ) as response,
-            ):
+            async with asyncio.timeout(LIMIT), self._session.get(url) as response:
                 if response.status != 200:
                     return None
                 picture = b""
@@ -43,7 +45,7 @@ class Pictures:
                     if len(picture) > LARGEST:
                         return None
                 return picture if picture.startswith(b"\xff\xd8") else None
-        except (TimeoutError, aiohttp.ClientError, OSError):
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError):
             return None
 
     async def close(self) -> None:

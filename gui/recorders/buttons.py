@@ -113,10 +113,11 @@ class ConfirmButton(QPushButton):
         hatch_edge(painter, QRectF(0, 0, 12, self.height()), "line3")
         painter.setFont(self.font())
         painter.setPen(theme.colour("on_inv"))
-        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width() - 28)
-        painter.drawText(
-            QRectF(12, 0, self.width() - 12, self.height() - 3), Qt.AlignmentFlag.AlignCenter, text
-        )
+        room = QRectF(14, 0, self.width() - 16, self.height() - 3)
+        if self.fontMetrics().horizontalAdvance(self.text()) > room.width():
+            painter.setFont(fonts.text(12, 600))  # a long name is read whole rather than cut
+        text = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, int(room.width()))
+        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, text)
         painter.fillRect(QRectF(0, self.height() - 4, self.width() * self._left, 4), theme.colour("line3"))
         if self.hasFocus():
             painter.setPen(QPen(theme.colour("sel"), 2))

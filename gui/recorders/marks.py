@@ -10,7 +10,7 @@ from gui.theme import theme
 MARKS = frozenset(
     {
         "idle", "ready", "recording", "offline", "missed", "failed", "completed", "cancelled", "held", "repeat",
-        "start", "stop", "plus", "more", "cross",
+        "start", "stop", "plus", "more", "cross", "swap", "skip",
     }
 )  # fmt: skip
 
@@ -123,8 +123,25 @@ def _more(painter: QPainter, _colour: QColor) -> None:
     painter.drawPolyline(QPolygonF([QPointF(2.5, 4.2), QPointF(6, 8), QPointF(9.5, 4.2)]))
 
 
+def _swap(painter: QPainter, colour: QColor) -> None:
+    painter.setPen(QPen(colour, 1.4, c=Qt.PenCapStyle.FlatCap))
+    painter.drawLine(QLineF(1, 3.8, 10, 3.8))
+    painter.drawLine(QLineF(2, 8.2, 11, 8.2))
+    painter.drawPolyline(QPolygonF([QPointF(7.6, 1.3), QPointF(10.4, 3.8), QPointF(7.6, 6.2)]))
+    painter.drawPolyline(QPolygonF([QPointF(4.4, 5.8), QPointF(1.6, 8.2), QPointF(4.4, 10.7)]))
+
+
+def _skip(painter: QPainter, colour: QColor) -> None:
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colour)
+    for left in (1.0, 5.0):
+        painter.drawPolygon(QPolygonF([QPointF(left, 2), QPointF(left + 4.2, 6), QPointF(left, 10)]))
+    painter.drawRect(QRectF(9.4, 2, 1.6, 8))
+
+
 _PAINT = {
     "idle": _idle, "ready": _ready, "recording": _recording, "offline": _offline, "missed": _missed,
     "failed": _failed, "completed": _completed, "cancelled": _cancelled, "held": _held, "repeat": _repeat,
     "start": _start, "stop": _stop, "plus": _plus, "more": _more, "cross": _cross,
+    "swap": _swap, "skip": _skip,
 }  # fmt: skip

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Generic, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QPainter, QPixmap
@@ -47,11 +48,26 @@ def prepare(jpeg: bytes, size: QSize) -> QImage | None:
     return image
 
 
-class PictureWall(QObject):
-    arrived = Signal(int)  # recorder
+class Pictured(Protocol):
+    """Something that has a picture."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+
+
+P = TypeVar("P", bound=Pictured)
+
+
+class Pictures(QObject, Generic[P]):
+    """Fetches and keeps the pictures of what is in sight; what they are of says the class that inherits."""
+
+    arrived = Signal(int)
+    size = SIZE
 
     def __init__(
-        self, session: Session, wanted: Callable[[], Iterable[Recorder]], ratio: Callable[[], float]
+        self, session: Session, wanted: Callable[[], Iterable[P]], ratio: Callable[[], float]
     ) -> None:
         super().__init__(session)
         self._session = session
@@ -63,16 +79,16 @@ class PictureWall(QObject):
         self._turns = asyncio.Semaphore(AT_ONCE)
         session.ticker.second.connect(self.look)
 
-    def shot(self, recorder: int) -> Shot | None:
+    def shot(self, id: int) -> Shot | None:
         """The newest picture, while it is worth showing."""
-        shot = self._shots.get(recorder)
+        shot = self._shots.get(id)
         if shot is not None and steady() - shot.at > KEPT:
-            del self._shots[recorder]
+            del self._shots[id]
             return None
         return shot
 
-    def age(self, recorder: int) -> float:
-        shot = self._shots.get(recorder)
+    def age(self, id: int) -> float:
+        shot = self._shots.get(id)
         return 0.0 if shot is None else steady() - shot.at
 
     def look(self) -> None:
@@ -83,25 +99,39 @@ class PictureWall(QObject):
             asyncio.get_running_loop()
         except RuntimeError:
             return  # Qt turns without our loop while a window opens or closes
-        for recorder in self._wanted():
-            every = EVERY if recorder.status == "recording" else IDLE_EVERY
-            if recorder.id in self._under_way or steady() - self._asked.get(recorder.id, -1e9) < every:
+        for thing in self._wanted():
+            id = thing.id
+            if id in self._under_way or steady() - self._asked.get(id, -1e9) < self._every(thing):
                 continue
-            self._asked[recorder.id] = steady()
-            self._under_way.add(recorder.id)
-            task = self._session.attempt(partial(self._fetch, recorder), f"picture of {recorder.name}")
-            task.add_done_callback(lambda _, id=recorder.id: self._under_way.discard(id))  # type: ignore[misc]
+            self._asked[id] = steady()
+            self._under_way.add(id)
+            task = self._session.attempt(partial(self._fetch, thing), f"picture of {thing.name}")
+            task.add_done_callback(lambda _, id=id: self._under_way.discard(id))  # type: ignore[misc]
 
-    async def _fetch(self, recorder: Recorder) -> None:
-        node = self._session.model.nodes.get(recorder.node_id) if recorder.node_id is not None else None
+    async def _fetch(self, thing: P) -> None:
         ratio = self._ratio()
         async with self._turns:
-            jpeg = await self._session.station.pictures.of(recorder, node)
+            jpeg = await self._jpeg(thing)
         if jpeg is None:
             return
-        image = await asyncio.to_thread(prepare, jpeg, SIZE * ratio)
+        image = await asyncio.to_thread(prepare, jpeg, self.size * ratio)
         if image is not None and not self._session.closed:
             pixmap = QPixmap.fromImage(image)
             pixmap.setDevicePixelRatio(ratio)
-            self._shots[recorder.id] = Shot(pixmap, steady())
-            self.arrived.emit(recorder.id)
+            self._shots[thing.id] = Shot(pixmap, steady())
+            self.arrived.emit(thing.id)
+
+    def _every(self, thing: P) -> float:
+        return EVERY
+
+    async def _jpeg(self, thing: P) -> bytes | None:
+        raise NotImplementedError
+
+
+class PictureWall(Pictures[Recorder]):
+    def _every(self, thing: Recorder) -> float:
+        return EVERY if thing.status == "recording" else IDLE_EVERY
+
+    async def _jpeg(self, thing: Recorder) -> bytes | None:
+        node = self._session.model.nodes.get(thing.node_id) if thing.node_id is not None else None
+        return await self._session.station.pictures.of(thing, node)

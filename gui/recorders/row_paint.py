@@ -82,17 +82,17 @@ def paint_picture(painter: QPainter, shot: Shot | None, age: float) -> None:
         painter.fillRect(PICTURE, hatch(theme.colour("hatch")))
         painter.setPen(theme.colour("line"))
         painter.drawRect(PICTURE.adjusted(0.5, 0.5, -0.5, -0.5))
-        _plate(painter, PICTURE.center(), "no picture")
+        paint_plate(painter, PICTURE.center(), "no picture")
         return
     size = shot.pixmap.deviceIndependentSize()
     corner = PICTURE.center() - QPointF(size.width() / 2, size.height() / 2)
     painter.fillRect(PICTURE, Qt.GlobalColor.black)
     painter.drawPixmap(QPointF(round(corner.x()), round(corner.y())), shot.pixmap)
     if age > OLD_PICTURE:
-        _plate(painter, PICTURE.center(), f"{span(age)} old")
+        paint_plate(painter, PICTURE.center(), f"{span(age)} old")
 
 
-def _plate(painter: QPainter, centre: QPointF, words: str) -> None:
+def paint_plate(painter: QPainter, centre: QPointF, words: str) -> None:
     font = fonts.text(12)
     width = QFontMetricsF(font).horizontalAdvance(words) + 10
     plate = QRectF(round(centre.x() - width / 2), round(centre.y() - 9), width, 18)

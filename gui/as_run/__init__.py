@@ -1,0 +1,1 @@
+"""The as-run log: what really went to air."""
