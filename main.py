@@ -22,6 +22,8 @@ from core.embedded import caretaker
 from core.embedded.plant import EmbeddedPlant
 from core.errors import AirlockError, SettingsError
 from core.lanes import Lane
+from core.playout.lane import PlayoutLane
+from core.playout.sidecar_client import SidecarClient
 from core.recording.commands import stop_now
 from core.recording.lane import RecordingLane
 from core.recording.recorder_client import RecorderClient
@@ -126,6 +128,11 @@ def make_station(settings: Settings, plant: Opened, kind: str) -> Station:
             timedelta(minutes=settings.live_asset_timeout_minutes),
         ),
         SeriesLane(),
+        PlayoutLane(
+            SidecarClient(plant.token),
+            timedelta(milliseconds=settings.tick_ms),
+            timedelta(milliseconds=settings.probe_ms),
+        ),
     ]
     identity = Identity(settings.station or default_name(), kind, settings.operator)
     station = Station(plant.url, identity, lanes, plant.token)

@@ -22,6 +22,7 @@ from core.db.database import CONNECTION_ERRORS, Connection, Database, close_conn
 from core.db.queries import beside
 from core.errors import AirlockError, DatabaseLost
 from core.model import LeaderRow, Plant, builder
+from core.playout.model import AsRunRow
 from core.read_model import KEPT_FUTURE, KEPT_PAST, TABLES, Changes, ReadModel, Table, forget
 
 T = TypeVar("T")
@@ -37,6 +38,7 @@ TIDY = 60.0  # seconds between two looks at what time alone brings into sight an
 
 build_plant = builder(Plant)
 build_leader = builder(LeaderRow)
+build_as_run = builder(AsRunRow)
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,8 @@ class Feed:
                     changed.add(gone)
                 changes[table.name] = frozenset(changed)
             await self._singles(connection, {"plant", "leadership"})
+            on_air = await self._on_air(connection)
+        changes |= {"playout_as_run": on_air} if on_air else {}
         changes |= {"plant": frozenset({1}), "leadership": frozenset({0})}
         self.model.announce(changes)
 
@@ -242,9 +246,9 @@ class Feed:
                 changes[table.name] = frozenset(changed)
         changes |= await self._singles(connection, dirty)
         # Tables with no rows in the model: whoever shows them asks for its own page.
-        changes |= {
-            name: frozenset() for name in dirty & {"audit_log", "playout_as_run", "job_runs", "cron_jobs"}
-        }
+        changes |= {name: frozenset() for name in dirty & {"audit_log", "job_runs", "cron_jobs"}}
+        if "playout_as_run" in dirty:
+            changes["playout_as_run"] = await self._on_air(connection)
         self.model.announce(changes)
 
     async def _since(
@@ -292,6 +296,16 @@ class Feed:
                     self.model.leader = leader
                     changes["leadership"] = frozenset({0})
         return changes
+
+    async def _on_air(self, connection: Connection) -> frozenset[int]:
+        """The open rows of the as-run log, one a channel at most. Says whose changed."""
+        async with asyncio.timeout(SILENCE):
+            found = {r["channel_id"]: build_as_run(r) for r in await connection.fetch(SQL.on_air)}
+        had = self.model.on_air
+        changed = {c for c in had.keys() | found.keys() if had.get(c) != found.get(c)}
+        had.clear()
+        had.update(found)
+        return frozenset(changed)
 
     async def _vitals(self, connection: Connection) -> None:
         """What changes all the time and therefore notifies nobody: heartbeats and growth."""

@@ -73,6 +73,9 @@ SELECT * FROM playout_items
 -- name: changed_playout_items
 SELECT * FROM playout_items WHERE changed_xid >= $1 LIMIT $2
 
+-- name: on_air
+SELECT * FROM playout_as_run WHERE ended_at IS NULL
+
 -- The quiet columns, of the rows where they are quiet (see airlock_track).
 
 -- name: vitals_stations

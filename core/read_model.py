@@ -14,7 +14,7 @@ from typing import Any
 
 from core.alarms.model import Alarm
 from core.model import LeaderRow, Plant, Row, StationRow, builder
-from core.playout.model import Channel, Item
+from core.playout.model import AsRunRow, Channel, Item
 from core.recording.model import ACTIVE, Asset, Node, Recorder, Series, Window, WindowStatus
 
 log = logging.getLogger(__name__)
@@ -39,6 +39,7 @@ class ReadModel:
     assets: dict[int, Asset] = field(default_factory=dict)
     channels: dict[int, Channel] = field(default_factory=dict)
     items: dict[int, Item] = field(default_factory=dict)
+    on_air: dict[int, AsRunRow] = field(default_factory=dict)  # what each channel plays, by channel
     _subscribers: list[Subscriber] = field(default_factory=list)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:

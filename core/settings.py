@@ -131,6 +131,9 @@ class Settings:
     tick_ms: int = _setting(
         5000, "AIRLOCK_TICK_MS", "milliseconds between two sweeps of the safety net", _whole(200, 60_000)
     )
+    probe_ms: int = _setting(
+        1000, "AIRLOCK_PROBE_MS", "milliseconds between two probes of a channel on air", _whole(100, 60_000)
+    )
     live_asset_timeout_minutes: int = _setting(
         120,
         "LIVE_ASSET_TIMEOUT_MINUTES",

@@ -41,13 +41,14 @@ BEGIN
     -- scheduler writes. Columns and rows that are evidence are guarded by triggers.
     GRANT INSERT, UPDATE, DELETE ON recorder_schedules, recorder_series, playout_items, job_runs, recorder_attempts
         TO airlock_operator, airlock_engineer;
-    GRANT INSERT, UPDATE ON leadership, stations, alarms, assets, nodes, playout_as_run
+    GRANT INSERT, UPDATE ON leadership, stations, alarms, assets, nodes, playout_as_run, playout_placements
         TO airlock_operator, airlock_engineer;
     GRANT UPDATE ON cron_jobs TO airlock_operator, airlock_engineer;
     -- What operating changes; names, addresses and sources are the engineer's.
     GRANT UPDATE (mode, status, current_session_id, signal, error_message) ON recorders TO airlock_operator;
     GRANT UPDATE (node_id, sidecar_url, status, generation, placed_at, last_heartbeat_at, heartbeat_ms, misses,
-                  restart_count, event_seq, looping, error_message) ON playout_channels TO airlock_operator;
+                  restart_count, event_seq, looping, error_message, wanted, skip_requested, skip_done, failover_asked,
+                  failover_to, dead_generation, dead_at, dead_reason) ON playout_channels TO airlock_operator;
     -- Not id, at, db_user: those are the database's to say.
     GRANT INSERT (who, station, action, subject_kind, subject_id, subject_name, before, after, reason)
         ON audit_log TO airlock_operator, airlock_engineer;

@@ -22,6 +22,7 @@ class Reply:
 class ReplyReader:
     """Makes one reply of the bytes that come in."""
 
+    largest: int = LARGEST_BODY
     keeps_open: bool = True
     _bytes: bytearray = field(default_factory=bytearray)
     _status: int = 0
@@ -37,7 +38,7 @@ class ReplyReader:
         if self._chunked:
             return self._reply() if self._chunks() else None
         if self._length is None:
-            if len(self._bytes) > LARGEST_BODY:
+            if len(self._bytes) > self.largest:
                 raise NoAnswer("the answer is too long")
             return None
         if len(self._bytes) < self._length:
@@ -88,7 +89,7 @@ class ReplyReader:
                 if not value.isdecimal() or self._length not in (None, int(value)):
                     raise NoAnswer("the answer's length is not understood")
                 self._length = int(value)
-                if self._length > LARGEST_BODY:
+                if self._length > self.largest:
                     raise NoAnswer("the answer is too long")
         if status in (204, 304):
             self._length, self._chunked = 0, False
@@ -109,7 +110,7 @@ class ReplyReader:
                 size = int(size_text, 16)
             except ValueError:
                 raise NoAnswer("the answer cannot be understood") from None
-            if size < 0 or len(self._body) + size > LARGEST_BODY:
+            if size < 0 or len(self._body) + size > self.largest:
                 raise NoAnswer("the answer is too long")
             if size == 0:
                 # Trailers, which say nothing to us, end with an empty line.

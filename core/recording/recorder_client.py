@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from core.errors import PlantError
 from core.recording.answers import (
@@ -29,7 +27,7 @@ from core.recording.answers import (
     Stopped,
 )
 from core.recording.http_reply import NoAnswer, Reply
-from core.recording.wire import Line, Origin, Wire
+from core.recording.wire import Line, Origin, Wire, place
 
 JSON = "Content-Type: application/json\r\n"
 
@@ -175,7 +173,7 @@ class RecorderClient:
     def _request(
         self, address: Address, method: str, operation: str = "", body: object = None, key: str = ""
     ) -> tuple[Origin, bytes]:
-        origin, host, prefix = _place(address.base_url)
+        origin, host, prefix = place(address.base_url)
         data = b"" if body is None else json.dumps(body).encode()
         kind = "" if body is None else f"{JSON}Content-Length: {len(data)}\r\n"
         once = f"Idempotency-Key: {key}\r\n" if key else ""
@@ -253,19 +251,6 @@ def _refusal(status: int, body: dict[str, Any] | None) -> Refused | NoWord:
         return Refused(f"The recorder refused (HTTP {status}).")
     # A gateway's 502 or 504 says nothing about the recorder behind it.
     return NoWord(f"The recorder answered HTTP {status}.")
-
-
-@lru_cache(maxsize=1024)
-def _place(base_url: str) -> tuple[Origin, str, str]:
-    """Where to connect, what to call it, and what stands before the path. ValueError when it is no address."""
-    parts = urlsplit(base_url)
-    secure = parts.scheme == "https"
-    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-        raise ValueError("not an http address")
-    if not re.fullmatch(r"[\w.:%\[\]-]+", parts.netloc):
-        raise ValueError("not a host")
-    origin = Origin(secure, parts.hostname, parts.port or (443 if secure else 80))
-    return origin, parts.netloc, quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
 
 
 def _object(raw: bytes) -> dict[str, Any] | None:

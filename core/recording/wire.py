@@ -11,11 +11,14 @@ what a lost answer means is for others to decide.
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import quote, urlsplit
 
-from core.recording.http_reply import NoAnswer, Reply, ReplyReader
+from core.recording.http_reply import LARGEST_BODY, NoAnswer, Reply, ReplyReader
 
 LINES = 600  # connections at one time, below the thousand files that a process may usually have open
 IDLE = 15.0  # seconds that a line is kept; recorders hang up on their own later than that
@@ -31,12 +34,13 @@ class Origin:
 class Line(asyncio.Protocol):
     """One connection to a recorder."""
 
-    def __init__(self, origin: Origin) -> None:
+    def __init__(self, origin: Origin, largest: int = LARGEST_BODY) -> None:
         self.origin = origin
+        self._largest = largest
         self.idle_since = 0.0
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[Reply] | None = None
-        self._reader = ReplyReader()
+        self._reader = ReplyReader(self._largest)
 
     @property
     def open(self) -> bool:
@@ -54,7 +58,7 @@ class Line(asyncio.Protocol):
             answer.set_exception(NoAnswer("the connection was closed"))
             return answer
         self._answer = answer
-        self._reader = ReplyReader()
+        self._reader = ReplyReader(self._largest)
         self._transport.write(request)
         return answer
 
@@ -105,8 +109,9 @@ class Line(asyncio.Protocol):
 class Wire:
     """The lines to all recorders. Whoever takes a line gives it back, whatever happened on it."""
 
-    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None, largest: int = LARGEST_BODY) -> None:
         self._tls = tls
+        self._largest = largest  # bytes of an answer's body
         self._idle: defaultdict[Origin, deque[Line]] = defaultdict(deque)
         self._opening: Counter[Origin] = Counter()
         self._taken: set[Line] = set()
@@ -190,7 +195,11 @@ class Wire:
                 self._tls = await asyncio.to_thread(ssl.create_default_context)
             context = self._tls
         _, line = await asyncio.get_running_loop().create_connection(
-            lambda: Line(origin), origin.host, origin.port, ssl=context, happy_eyeballs_delay=0.25
+            lambda: Line(origin, self._largest),
+            origin.host,
+            origin.port,
+            ssl=context,
+            happy_eyeballs_delay=0.25,
         )
         return line
 
@@ -221,3 +230,16 @@ def acquire_now(lock: asyncio.Lock | asyncio.Semaphore) -> bool:
         return True
     taking.close()
     return False
+
+
+@lru_cache(maxsize=1024)
+def place(base_url: str) -> tuple[Origin, str, str]:
+    """Where to connect, what to call it, and what stands before the path. ValueError when it is no address."""
+    parts = urlsplit(base_url)
+    secure = parts.scheme == "https"
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+        raise ValueError("not an http address")
+    if not re.fullmatch(r"[\w.:%\[\]-]+", parts.netloc):
+        raise ValueError("not a host")
+    origin = Origin(secure, parts.hostname, parts.port or (443 if secure else 80))
+    return origin, parts.netloc, quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")

@@ -17,6 +17,7 @@ VALUES = {
     "station": ("FLAG", "ENV", "TOML", None),
     "operator": ("flag", "env", "toml", Settings().operator),
     "tick_ms": ("201", "202", 203, 5000),
+    "probe_ms": ("101", "102", 103, 1000),
     "live_asset_timeout_minutes": ("1", "2", 3, 120),
     "metrics_port": ("1", "2", 3, 0),
     "log_level": ("debug", "warning", "error", "INFO"),
@@ -45,7 +46,11 @@ def shown(name: str, value: object) -> object:
         return Path(str(value))
     if name == "log_level":
         return str(value).upper()
-    return int(str(value)) if name in ("tick_ms", "live_asset_timeout_minutes", "metrics_port") else value
+    return (
+        int(str(value))
+        if name in ("tick_ms", "probe_ms", "live_asset_timeout_minutes", "metrics_port")
+        else value
+    )
 
 
 def test_every_setting_is_covered_here() -> None:
@@ -75,6 +80,7 @@ BAD = {
     "station": ["", "two words", "x" * 41, "semi;colon"],
     "operator": [" ", "x" * 81, "line\nbreak", "bell\a"],
     "tick_ms": ["soon", "199", "60001", "1.5", "", "-5"],
+    "probe_ms": ["soon", "99", "60001", "1.5", "", "-5"],
     "live_asset_timeout_minutes": ["0", "100001", "true"],
     "metrics_port": ["-1", "65536", "http"],
     "log_level": ["loud", ""],
