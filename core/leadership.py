@@ -148,13 +148,16 @@ class Leadership:
             "lock",
             {"statement_timeout": "0", "lock_timeout": f"{QUEUE}s", "idle_session_timeout": f"{IDLE}s"},
         )
-        watcher = asyncio.create_task(self._watch_leader(), name="watch the leader")
+        elected = asyncio.Event()
+        watcher = asyncio.create_task(self._watch_leader(elected), name="watch the leader")
         pool: LeaderPool | None = None
         try:
             await self._end_with_client(connection)
             pool = await LeaderPool.open(self._database)
             await self._wait_for_lock(connection)
-            watcher.cancel()
+            # Told, not cancelled: it may be ending the session that made way just now, and cancelling that
+            # would undo the note of who was ended.
+            elected.set()
             await self._lead(connection, pool)
         finally:
             watcher.cancel()
@@ -189,10 +192,12 @@ class Leadership:
             except asyncpg.LockNotAvailableError:
                 continue
 
-    async def _watch_leader(self) -> None:
+    async def _watch_leader(self, elected: asyncio.Event) -> None:
         """Ends the session of a leader that holds the lock but has stopped renewing its trust."""
         while True:
             await asyncio.sleep(WATCH)
+            if elected.is_set():
+                return
             try:
                 async with self._database.acquire() as connection:
                     if not await connection.fetchval(SQL.leader_expired, GRACE, timeout=ANSWER):

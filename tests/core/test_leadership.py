@@ -253,6 +253,24 @@ async def test_whoever_follows_a_hung_leader_knows_it_and_only_that_one(
         assert (await other.leads()).deposed is None
 
 
+async def test_the_name_of_a_hung_leader_survives_that_its_session_makes_way_at_once(
+    plant: str, connection: Connection
+) -> None:
+    """The lock may be granted while the statement that ended its holder is still under way."""
+    await connection.execute(
+        "ALTER FUNCTION airlock_depose(interval) RENAME TO airlock_depose_at_once; "
+        "CREATE FUNCTION airlock_depose(grace interval) RETURNS text LANGUAGE plpgsql AS $$ DECLARE who text; "
+        "BEGIN who := airlock_depose_at_once(grace); PERFORM pg_sleep(0.5); RETURN who; END $$"
+    )
+    async with Ghost(plant, "HUNG") as holder, Contender(plant, "A") as only:
+        await holder.execute("SELECT airlock_take_lead('HUNG', '1 hour')")
+        await waiting(connection)
+        await connection.execute(
+            "UPDATE leadership SET trusted_until = clock_timestamp() - interval '10 seconds'"
+        )
+        assert (await only.leads(20)).deposed == "HUNG"
+
+
 @pytest.mark.parametrize("before", ["no epoch yet", "an epoch that left"])
 async def test_a_lock_that_is_held_without_an_epoch_is_freed_after_the_grace(
     plant: str, connection: Connection, monkeypatch: pytest.MonkeyPatch, before: str
