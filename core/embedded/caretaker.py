@@ -42,8 +42,19 @@ def at_work(model: ReadModel) -> bool:
 
 
 def relieved(model: ReadModel, me: str) -> bool:
-    """Whether another station that could lead is there."""
-    return any(s.name != me and s.status == "online" and s.role != "viewer" for s in model.stations.values())
+    """Whether another station that could lead is there. Of two caretakers the later one goes: if each took the other
+    for its relief, both would."""
+    return any(
+        s.name != me
+        and s.status == "online"
+        and s.role != "viewer"
+        and not (s.name.startswith(NAME) and _order(s.name) > _order(me))
+        for s in model.stations.values()
+    )
+
+
+def _order(name: str) -> tuple[int, str]:
+    return len(name), name  # CARETAKER, CARETAKER-2, … CARETAKER-10
 
 
 async def until_not_needed(station: Station) -> None:

@@ -77,7 +77,7 @@ class EmbeddedPlant:
         """What would be cut off if the plant stopped now, in words. Empty: it may stop."""
         connection = await Database(self.url, "closing").connect("closing")
         try:
-            return [str(r["what"]) for r in await connection.fetch(SQL.work_under_way)]
+            return [str(r["what"]) for r in await connection.fetch(SQL.work_under_way, caretaker.NAME)]
         finally:
             await close_connection(connection)
 

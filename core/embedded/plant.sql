@@ -6,3 +6,7 @@ UNION ALL
 -- Other stations; agents alone do not keep the plant open.
 SELECT 'used by ' || substr(application_name, 14) FROM pg_stat_activity
 WHERE datname = current_database() AND application_name LIKE 'airlock feed %' AND pid <> pg_backend_pid()
+UNION ALL
+-- A caretaker that has only just begun has no feed yet.
+SELECT 'used by ' || name FROM stations
+WHERE name LIKE $1 || '%' AND status = 'online' AND last_seen_at > now() - interval '5 seconds'

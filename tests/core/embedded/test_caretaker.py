@@ -7,13 +7,14 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import asyncpg
 import psutil
 import pytest
 
-from core.embedded.caretaker import NAME
+from core.embedded.caretaker import NAME, relieved
 from core.embedded.plant import EmbeddedPlant
 from core.station import Identity, Station
 
@@ -66,7 +67,7 @@ async def test_it_stays_while_something_records_and_goes_when_a_station_comes(
     process = await caretaker(connection)
     assert await plant.close_if_idle(leave_caretaker=True) is False, "there is one already"
     await asyncio.sleep(6)
-    assert process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    assert alive(process)
     station = Station(plant.url, Identity("DESK", "desktop", "op"))
     await station.start()
     await eventually(lambda: not alive(process), within=20, what="its leaving")
@@ -87,6 +88,20 @@ async def test_it_sees_the_work_to_its_end_and_closes_the_plant(
     await connection.close()
     await eventually(lambda: not alive(process), within=40, what="its leaving")
     assert await asyncio.to_thread(plant._postgres.find) is None, "it closes the plant behind itself"
+
+
+def test_of_two_caretakers_exactly_one_stays() -> None:
+    """They may be started within the same moment: each seeing its relief in the other, both would go."""
+    names = [NAME, f"{NAME}-2", f"{NAME}-10"]
+    stations = {n: SimpleNamespace(name=n, status="online", role="engineer") for n in names}
+    model: Any = SimpleNamespace(stations=stations)
+    assert [relieved(model, n) for n in names] == [False, True, True]
+    stations[NAME].status = "left"
+    assert [relieved(model, n) for n in names[1:]] == [False, True]
+    stations["DESK"] = SimpleNamespace(name="DESK", status="online", role="viewer")
+    assert not relieved(model, names[1])
+    stations["DESK"].role = "operator"
+    assert all(relieved(model, n) for n in names)
 
 
 def alive(process: psutil.Process) -> bool:
