@@ -59,5 +59,12 @@ async def since(database: Database, after_id: int, limit: int, text: str | None)
     return [build(row) for row in rows]
 
 
+async def of_subject(database: Database, kind: str, subject_id: int, limit: int) -> list[AuditRow]:
+    """What was done to one thing, newest first."""
+    async with database.acquire() as connection:
+        rows = await connection.fetch(SQL.of_subject, kind, subject_id, min(limit, LARGEST_PAGE))
+    return [build(row) for row in rows]
+
+
 def _literal(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

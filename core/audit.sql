@@ -15,3 +15,6 @@ WHERE id > $1
        OR subject_name ILIKE $3 OR subject_kind ILIKE $3 OR reason ILIKE $3)
 ORDER BY id DESC
 LIMIT $2
+
+-- name: of_subject
+SELECT * FROM audit_log WHERE subject_kind = $1 AND subject_id = $2 ORDER BY id DESC LIMIT $3

@@ -21,15 +21,18 @@ from gui.degraded import Banner
 from gui.docking import DockArea, Panel
 from gui.glyphs import paint_priority
 from gui.header import HeaderBar
+from gui.inspector.panel import Inspector
 from gui.lag import LagMeter
 from gui.parts import Surface
 from gui.recorders.panel import RecordersPanel
 from gui.session import Session
 from gui.stations.panel import StationsPanel
 from gui.status_bar import StatusBar
+from gui.timeline.panel import TimelinePanel
 
 if TYPE_CHECKING:
     from core.alarms.rules import Summary
+    from core.recording.model import Window
     from core.station import Station
 
 RIGHT_WIDTH = 420
@@ -42,6 +45,7 @@ class ControlRoom(Surface):
     def __init__(self, station: Station, actions: Actions, sound_on: bool, parent: QWidget) -> None:
         super().__init__("gap", parent)
         self._painted = False
+        self._wall: QWidget | None = None
         self._actions = actions
         self.session = Session(station, self)
         self.lag = LagMeter(self)
@@ -60,18 +64,25 @@ class ControlRoom(Surface):
         self.audit = AuditPanel(self.session, actions)
         self.stations = StationsPanel(self.session)
         self.recorders = RecordersPanel(self.session, actions)
+        self.timeline = TimelinePanel(self.session, actions, self.recorders.plan)
+        self.inspector = Inspector(self.session, self.timeline.known, self.timeline.editor)
+        self.recorders.centre = self
         self.header = HeaderBar(self.session, actions)
         self.banner = Banner(self.session, actions)
         self.panels = DockArea(
             {
-                "left": [Panel("audit", "Audit", self.audit), Panel("stations", "Stations", self.stations)],
+                "left": [
+                    Panel("audit", "Audit", self.audit),
+                    Panel("recorders", "Recorders", self.recorders),
+                    Panel("stations", "Stations", self.stations),
+                ],
                 "right": [Panel("alarms", "Alarms", self.alarms, self._paint_alarm_mark)],
             }
         )
         self._add_actions()
         self.status = StatusBar(self.session, actions, self.lag)
         self._build()
-        self.set_centre(self.recorders)
+        self.set_centre(self.timeline)
         self._connect()
 
     def _build(self) -> None:
@@ -86,6 +97,11 @@ class ControlRoom(Surface):
         self._body = QHBoxLayout()
         self._body.setSpacing(4)
         self._body.addLayout(left, 1)
+        # The right column: the channels, and under them the inspector while one is open.
+        self.right = QVBoxLayout()
+        self.right.setSpacing(4)
+        self.right.addWidget(self.inspector, 1)
+        self._body.addLayout(self.right)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -103,7 +119,14 @@ class ControlRoom(Surface):
         session.abilities_changed.connect(self._alarms_changed)
         session.ticker.flash.connect(lambda _: self.panels.update_marks())
         self.register_place("station", self._go_to_station)
-        self.register_place("recorder", self.recorders.go_to)
+        self.register_place("recorder", self.timeline.show_recorder)
+        self.recorders.wanted.connect(lambda: self.panels.reveal("recorders"))
+        self.timeline.open_window.connect(self.edit)
+        self.timeline.new_window.connect(self.new)
+        self.timeline.canvas.holding.connect(self.inspector.show_draft)
+        self.timeline.canvas.dropped.connect(lambda _: self.inspector.put_back())
+        self.inspector.preview.connect(self.timeline.canvas.hold)
+        self.inspector.closed.connect(self._inspector_closed)
         self._alarms_changed()
 
     def _add_actions(self) -> None:
@@ -114,6 +137,35 @@ class ControlRoom(Surface):
         self._actions.add(
             "panel.float", "Float this panel, or put it back", "Panels", self._float_panel, "Ctrl+Shift+O"
         )
+
+    # The inspector: what the timeline and the list of recorders ask for
+
+    def new(self, recorder: int | None) -> None:
+        self.inspector.open_new(recorder)
+        self._shrink_wall(True)
+
+    def edit(self, window: Window) -> None:
+        self.timeline.show_window(window)
+        self.inspector.open_window(window)
+        self._shrink_wall(True)
+
+    def extend(self, minutes: int) -> None:
+        self.timeline.extend(minutes)
+
+    def focus_filter(self) -> None:
+        self.timeline.focus_filter()
+
+    def _inspector_closed(self) -> None:
+        self._shrink_wall(False)
+        self.timeline.canvas.setFocus()
+
+    def _shrink_wall(self, compact: bool) -> None:
+        """The channels are strips while the inspector needs their room."""
+        shrink = getattr(self._wall, "set_compact", None)
+        if shrink is not None:
+            shrink(compact)
+        if self._wall is not None:
+            self.right.setStretch(0, 0 if compact else 1)
 
     # For main and the panels that come later
 
@@ -129,7 +181,8 @@ class ControlRoom(Surface):
     def set_right(self, widget: QWidget) -> None:
         """Puts a widget into the right column (the channels)."""
         widget.setFixedWidth(RIGHT_WIDTH)
-        self._body.addWidget(widget)
+        self._wall = widget
+        self.right.insertWidget(0, widget, 1)
 
     def register_place(self, kind: str, go: Callable[[Any], None]) -> None:
         """Says how to show what an alarm is about: `go` gets the id of the thing."""

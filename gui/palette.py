@@ -41,6 +41,16 @@ class Palette:
     inv: str  # an operator has a hand on it
     on_inv: str
     sel: str  # keyboard focus, selection
+    grid: str  # the timeline's fine grid
+    grid2: str  # and its hours
+    live_dim: str  # the recorded part of a window
+    live_edge: str  # outline of a running window
+    live_rest: str  # the part of it that is to come
+    plan_edge: str  # outline of a planned window
+    done: str  # fill of a window that is over
+    done_edge: str
+    drag: str  # fill of what is dragged
+    on_now: str  # fill of the playlist item on air
 
     def priority(self, number: int) -> str:
         return (self.p1, self.p2, self.p3, self.p4)[number - 1]
@@ -79,6 +89,16 @@ DARK = Palette(
     inv="#E9EBED",
     on_inv="#17181A",
     sel="#8FB0CC",
+    grid="#2B2E31",
+    grid2="#3A3D41",
+    live_dim="#472A2C",
+    live_edge="#9A4448",
+    live_rest="#292829",
+    plan_edge="#7F858C",
+    done="#2A2C2F",
+    done_edge="#383B3F",
+    drag="#3A3E43",
+    on_now="#3C4045",
 )
 
 LIGHT = Palette(
@@ -111,6 +131,16 @@ LIGHT = Palette(
     inv="#1F2124",
     on_inv="#FFFFFF",
     sel="#2A628F",
+    grid="#E9EBED",
+    grid2="#CFD3D7",
+    live_dim="#F6D5D5",
+    live_edge="#B44A4E",
+    live_rest="#F8EDED",
+    plan_edge="#6A7078",
+    done="#ECEEF0",
+    done_edge="#C9CDD2",
+    drag="#FFFFFF",
+    on_now="#D3D8DD",
 )
 
 _SURFACES = ("bg0", "bg1", "bg1alt", "bg2", "selbg", "bg3")
@@ -126,6 +156,9 @@ TEXT_PAIRS: tuple[tuple[str, str], ...] = (
     *(("on_p", priority) for priority in ("p1", "p2", "p3", "p4")),
     ("on_inv", "inv"),
     ("inv", "well"),
+    *(("t1", ground) for ground in ("live_dim", "live_rest", "drag", "on_now")),
+    ("t2", "live_rest"),
+    ("t3", "done"),
 )
 
 

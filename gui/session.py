@@ -129,25 +129,42 @@ class Session(QObject):
         keys: tuple[Hashable, ...] = (),
         until: Callable[[], bool] = lambda: True,
         done: str | None = None,
+        options: dict[str, Any] | None = None,
+        answered: Callable[[AirlockError | None, Any], None] | None = None,
     ) -> None:
-        """Carries out a command. `keys` are pending until `until` holds in the read model."""
+        """Carries out a command. `keys` are pending until `until` holds in the read model.
+
+        `answered` gets the refusal, or None and what the command gave back; who asks for it says refusals itself.
+        """
         pending = _Pending(frozenset(keys), until)
         self._pending.append(pending)
         self.pending_changed.emit()
-        _ = spawn(self._do(command, args, pending, done), name=f"command {command.name}")
+        work = self._do(command, args, options or {}, pending, done, answered)
+        _ = spawn(work, name=f"command {command.name}")
 
     async def _do(
-        self, command: Command[..., Any], args: tuple[Any, ...], pending: _Pending, done: str | None
+        self,
+        command: Command[..., Any],
+        args: tuple[Any, ...],
+        options: dict[str, Any],
+        pending: _Pending,
+        done: str | None,
+        answered: Callable[[AirlockError | None, Any], None] | None,
     ) -> None:
         try:
-            await self.station.commander.do(command, *args)
+            result = await self.station.commander.do(command, *args, **options)
         except AirlockError as error:
             self._drop(pending)
-            self.say(str(error))
+            if answered is None or self.closed:
+                self.say(str(error))
+            else:
+                answered(error, None)
         except BaseException:
             self._drop(pending)
             raise
         else:
+            if answered is not None and not self.closed:
+                answered(None, result)
             if done is not None:
                 self.say(done, refused=False)
             pending.carried_out = True

@@ -10,7 +10,7 @@ from gui.theme import theme
 MARKS = frozenset(
     {
         "idle", "ready", "recording", "offline", "missed", "failed", "completed", "cancelled", "held", "repeat",
-        "start", "stop", "plus", "more", "cross", "swap", "skip",
+        "start", "stop", "plus", "more", "cross", "swap", "skip", "undo", "redo",
     }
 )  # fmt: skip
 
@@ -139,9 +139,20 @@ def _skip(painter: QPainter, colour: QColor) -> None:
     painter.drawRect(QRectF(9.4, 2, 1.6, 8))
 
 
+def _undo(painter: QPainter, _colour: QColor) -> None:
+    painter.drawArc(QRectF(2, 3.5, 8, 7), -60 * 16, 210 * 16)
+    painter.drawPolyline(QPolygonF([QPointF(1.6, 2.4), QPointF(2.2, 6.2), QPointF(5.8, 5.4)]))
+
+
+def _redo(painter: QPainter, colour: QColor) -> None:
+    painter.translate(12, 0)
+    painter.scale(-1, 1)
+    _undo(painter, colour)
+
+
 _PAINT = {
     "idle": _idle, "ready": _ready, "recording": _recording, "offline": _offline, "missed": _missed,
     "failed": _failed, "completed": _completed, "cancelled": _cancelled, "held": _held, "repeat": _repeat,
     "start": _start, "stop": _stop, "plus": _plus, "more": _more, "cross": _cross,
-    "swap": _swap, "skip": _skip,
+    "swap": _swap, "skip": _skip, "undo": _undo, "redo": _redo,
 }  # fmt: skip

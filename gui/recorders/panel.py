@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Protocol
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
@@ -29,10 +30,25 @@ from gui.words import plural
 BESIDE = 1280  # px of width from which the schedule stands beside the recorders
 BELOW = 480  # px of height from which it stands below them
 LEAST_HEIGHT = 36 + 4 * 72
+LEAST_IN_DOCK = 200
 LEAST_TABLE = 120  # px that the schedule needs under an open form
 
 
+class Centre(Protocol):
+    """Who takes what is asked of the plan while this panel is not the centre: the timeline and its inspector."""
+
+    def new(self, recorder: int | None) -> None: ...
+
+    def edit(self, window: Window) -> None: ...
+
+    def extend(self, minutes: int) -> None: ...
+
+    def focus_filter(self) -> None: ...
+
+
 class RecordersPanel(Surface):
+    wanted = Signal()  # somebody asked to see it
+
     def __init__(self, session: Session, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__("panel", parent)
         self.setAccessibleName("Recorders")
@@ -41,6 +57,7 @@ class RecordersPanel(Surface):
         self._actions = actions
         self._manner = ""
         self._moved = False
+        self.centre: Centre | None = None
         self.plan = Plan(session.model)
         self.destroyed.connect(self.plan.close)
         self.growth = Growth()
@@ -148,12 +165,23 @@ class RecordersPanel(Surface):
         self.roster.reveal(recorder_id)
 
     def new_window(self) -> None:
+        if self.centre is not None:
+            self.centre.new(self.roster.selected if self._has_hand() else None)
+            return
         self.form.open_new(self.roster.selected)
         self._fit()
 
     def edit_window(self, window: Window) -> None:
+        if self.centre is not None:
+            self.centre.edit(window)
+            return
         self.form.open_window(window)
         self._fit()
+
+    def _has_hand(self) -> bool:
+        """Whether the keyboard is here. Otherwise the keys are meant for the centre."""
+        focus = self.window().focusWidget()
+        return focus is not None and (focus is self or self.isAncestorOf(focus))
 
     # Keeping up
 
@@ -242,6 +270,9 @@ class RecordersPanel(Surface):
             controls.press_stop()
 
     def _extend(self, minutes: int) -> None:
+        if self.centre is not None and not self._has_hand():
+            self.centre.extend(minutes)
+            return
         if (controls := self._controls()) is not None:
             controls.do_extend(minutes)
 
@@ -250,16 +281,21 @@ class RecordersPanel(Surface):
             controls.do_mode()
 
     def _go(self) -> None:
+        self.wanted.emit()
         self.swap.setChecked(False)
         self.roster.setFocus()
 
     def _go_to_schedule(self) -> None:
+        self.wanted.emit()
         self.swap.setChecked(True)
         if self.schedule.table.chosen_row() is None and self.schedule.model.rows:
             self.schedule.table.choose(0)
         self.schedule.table.setFocus()
 
     def _focus_filter(self) -> None:
+        if self.centre is not None and not self._has_hand():
+            self.centre.focus_filter()
+            return
         self.search.setFocus()
         self.search.selectAll()
 
@@ -292,7 +328,7 @@ class RecordersPanel(Surface):
             self.swap.setVisible(manner == "alone")
         form, wanted = not self.form.isHidden(), self.form.sizeHint().height()
         least = self.toolbar.height() + wanted if form else 0
-        self.setMinimumHeight(max(LEAST_HEIGHT, least))
+        self.setMinimumHeight(max(LEAST_HEIGHT, least) if self.centre is None else LEAST_IN_DOCK)
         alone = manner == "alone"
         self.schedule.setVisible(not form or (manner == "beside" and room - wanted >= LEAST_TABLE))
         self.side.setVisible(not alone or form or self.swap.isChecked())
