@@ -85,10 +85,12 @@ async def add_window(connection: Connection) -> Add:
 @pytest.fixture
 async def panel(window: MainWindow) -> RecordersPanel:
     assert window.room is not None
-    found = window.findChild(RecordersPanel)
-    if found is None:
-        found = RecordersPanel(window.room.session, window.actions_)
-        window.room.set_centre(found)
+    # Alone in the centre, with its own form: where it stands in a dock, the timeline and the inspector help it.
+    found = window.room.recorders
+    window.room.panels.group_of("recorders").remove(window.room.panels.panels["recorders"])
+    found.centre = None
+    window.room.set_centre(found)
+    found.show()
     window.activateWindow()
     return found
 
