@@ -76,6 +76,7 @@ async def test_a_broken_layout_hurts_nobody(station: Station, tmp_path: Path, br
         assert window.room is not None
         assert {p.id for g in window.room.panels.groups.values() for p in g.panels} == {
             "audit",
+            "recorders",
             "stations",
             "alarms",
         }
