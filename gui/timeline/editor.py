@@ -194,7 +194,7 @@ class Editor(QObject):
             orders.repeats_of(series), tuple(orders.weekdays_of(series)), scope,
         )  # fmt: skip
         try:
-            order = orders.edit(entered, window, series)
+            order = orders.edit(entered, window, series, series.timezone)
         except (WrongEntry, RecurrenceError) as error:
             self._session.say(str(error))
             return
