@@ -54,7 +54,8 @@ async def page(
 ) -> list[AsRunRow]:
     """The newest rows, or those before a row that was shown: (its started_at, its id)."""
     at, row_id = before if before is not None else (None, None)
-    found = await connection.fetch(SQL.page, *filter.arguments(), at, row_id, limit)
+    statement = SQL.page_of_channels if filter.channel_ids else SQL.page
+    found = await connection.fetch(statement, *filter.arguments(), at, row_id, limit)
     return [build(r) for r in found]
 
 
