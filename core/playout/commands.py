@@ -85,7 +85,8 @@ async def fail_over(tx: Transaction, channel_id: int, node_id: int | None = None
 
 
 def _state(channel: Channel) -> str:
-    return {"running": "on air", "stopped": "off air", "error": "off air"}.get(channel.status, channel.status)
+    off = "starting" if channel.wanted == "on" else "off air"
+    return {"running": "on air", "stopped": off, "error": off}.get(channel.status, channel.status)
 
 
 # -- playlist --------------------------------------------------------------------------------------
@@ -246,8 +247,9 @@ async def edit_channel(
     )  # fmt: skip
     if moved and (before.wanted == "on" or before.status not in ("stopped", "error")):
         raise CommandRefused(f"{before.name} is on air: stop it before its output is changed.")
-    check_output(new_type, new_url)
-    Raster.parse(new_settings)
+    if moved:  # what somebody entered by SQL does not stand in the way of a new title
+        check_output(new_type, new_url)
+        Raster.parse(new_settings)
     try:
         async with tx.connection.transaction():
             await _change(

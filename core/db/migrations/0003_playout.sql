@@ -100,6 +100,7 @@ CREATE TABLE playout_placements (
 );
 CREATE INDEX placements_open ON playout_placements (channel_id, generation)
     WHERE released_at IS NULL OR settled_at IS NULL;
+CREATE INDEX placements_failovers ON playout_placements (placed_at) WHERE reason = 'failover';
 
 CREATE TABLE playout_items (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
