@@ -22,6 +22,7 @@ from core.embedded import caretaker
 from core.embedded.plant import EmbeddedPlant
 from core.errors import AirlockError, SettingsError
 from core.lanes import Lane
+from core.playout.commands import stop_channel
 from core.playout.lane import PlayoutLane
 from core.playout.sidecar_client import SidecarClient
 from core.recording.commands import stop_now
@@ -152,8 +153,11 @@ async def run_scheduler(settings: Settings, until_idle: bool) -> int:
     plant = await open_plant(settings)
     station = make_station(settings, plant, "headless")
     await station.start()
+    showing: asyncio.Task[None] | None = None
     if plant.embedded is not None:
         await plant.embedded.start_agents()
+        if not until_idle:  # a caretaker ends what is there and begins nothing
+            showing = asyncio.create_task(plant.embedded.show_channels())
     log.info("%s runs; SIGTERM or Ctrl-C ends it", station.name)
     waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(stop.wait())]
     if until_idle:
@@ -162,28 +166,42 @@ async def run_scheduler(settings: Settings, until_idle: bool) -> int:
     for wait in waits:
         wait.cancel()
     log.info("%s leaves", station.name)
+    if plant.embedded is not None:
+        await end_showing(showing)
+        await plant.embedded.rest_channels(station.name)
     await station.stop()
     if plant.embedded is not None:
         await plant.embedded.close_if_idle()
     return 0
 
 
-async def stop_recordings(station: Station) -> None:
-    """Stops what records and waits, within reason, until it has been stopped and its file proved."""
+async def end_showing(showing: asyncio.Task[None] | None) -> None:
+    if showing is not None:
+        showing.cancel()
+        await asyncio.wait({showing})
 
-    def busy() -> list[int]:
+
+async def stop_work(station: Station) -> None:
+    """Stops what records and what is on air, and waits, within reason, until it is and recordings are proved."""
+
+    def recording() -> list[int]:
         return [w.recorder_id for w in station.model.windows.values() if w.status in UNDER_WAY]
 
-    for recorder in busy():
-        try:
-            await station.commander.do(stop_now, recorder)
-        except AirlockError as error:
-            log.warning("%s", error)
+    def on_air() -> list[int]:
+        return [c.id for c in station.model.channels.values() if c.status in UNDER_WAY and not c.demo]
+
+    stopping = [station.commander.do(stop_now, recorder) for recorder in recording()]
+    stopping += [station.commander.do(stop_channel, channel) for channel in on_air()]
+    for said in await asyncio.gather(*stopping, return_exceptions=True):
+        if isinstance(said, AirlockError):
+            log.warning("%s", said)
+        elif isinstance(said, BaseException):
+            raise said
     for _ in range(int(STOP_LIMIT / 0.05)):
-        if not busy():
+        if not recording() and not on_air():
             return
         await asyncio.sleep(0.05)
-    log.warning("some recordings did not stop in time and go on")
+    log.warning("some recordings or channels did not stop in time and go on")
 
 
 def run_control_room(settings: Settings) -> int:
@@ -197,6 +215,7 @@ def run_control_room(settings: Settings) -> int:
         await station.start()
         # Beside the window, not before it: what runs already is only found again.
         agents = asyncio.create_task(plant.embedded.start_agents()) if plant.embedded is not None else None
+        showing = asyncio.create_task(plant.embedded.show_channels()) if plant.embedded is not None else None
         await desk.attach(station)
         desk.window.repaint()
         log.info("the plant is on the screen")
@@ -204,7 +223,11 @@ def run_control_room(settings: Settings) -> int:
         if agents is not None:
             await agents
         if leaving is Leaving.STOP_EVERYTHING:
-            await stop_recordings(station)
+            await stop_work(station)
+        await end_showing(showing)
+        if plant.embedded is not None:
+            everything = leaving is Leaving.STOP_EVERYTHING
+            await plant.embedded.rest_channels(station.name, all_the_same=everything)
         await station.stop()
         if plant.embedded is not None:
             if leaving is Leaving.STOP_EVERYTHING:

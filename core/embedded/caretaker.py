@@ -37,7 +37,7 @@ def leave_behind(home: Path) -> None:
 
 def at_work(model: ReadModel) -> bool:
     return any(w.status in UNDER_WAY for w in model.windows.values()) or any(
-        c.status in UNDER_WAY for c in model.channels.values()
+        c.status in UNDER_WAY and not c.demo for c in model.channels.values()
     )
 
 

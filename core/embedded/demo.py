@@ -1,7 +1,7 @@
 """The demonstration plant: laid down at first run, real in every part, marked as such, removable.
 
-Four recorders on test sources with a burnt-in timecode, on the two local nodes; windows around now;
-one daily series.
+Four recorders on test sources with a burnt-in timecode, on the two local nodes; windows around now; one daily
+series; four channels that play real clips, one of which is tied to a card that is not there.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from core.commands import Transaction, command
 from core.db.database import AnyConnection
 from core.db.queries import beside
+from core.embedded.clips import BARS, COAST, COUNTDOWN, GARDEN, HARBOUR, IDENT, TIDES
 from core.errors import CommandRefused
 from core.recording.recurrence import daily
 from core.roles import Role
@@ -36,6 +37,18 @@ WINDOWS = (
     ("REC-3", "Press Briefing", 4, 10),
     ("REC-3", "Arts Review", 30, 30),
     ("REC-4", "Overnight Loop", 90, 60),
+)
+
+# Small pictures: three channels and what records beside them share an ordinary machine.
+RASTER = {"width": 512, "height": 288, "rate": 25}
+REPLAY = "CH-3"
+LONGEST_REPLAY = 12  # items
+# name, title, node, output, address, clips; the card's channel waits for somebody who has one
+CHANNELS = (
+    ("CH-1", "Harbour One", "node-a", "udp", "udp://127.0.0.1:23101", (IDENT, HARBOUR, COUNTDOWN, COAST)),
+    ("CH-2", "Tidewater", "node-b", "udp", "udp://127.0.0.1:23102", (IDENT, TIDES, GARDEN, BARS)),
+    (REPLAY, "Recordings", "node-a", "udp", "udp://127.0.0.1:23103", (IDENT, COUNTDOWN)),
+    ("CH-4", "Card", "node-b", "decklink", "DeckLink Mini Monitor", (BARS,)),
 )
 
 
@@ -68,6 +81,20 @@ async def lay(connection: AnyConnection, now: datetime, timezone: str) -> None:
         await connection.execute(
             SQL.add_series, "Evening News", recorders["REC-4"], made.cron, timezone, timedelta(minutes=35)
         )
+        for position, (name, title, node, output, address, clips) in enumerate(CHANNELS):
+            channel = await connection.fetchval(
+                SQL.add_channel,
+                name,
+                title,
+                output,
+                address,
+                RASTER,
+                nodes[node],
+                position,
+                output != "decklink",
+            )
+            columns = ([c.name for c in clips], [c.path for c in clips], [float(c.seconds) for c in clips])
+            await connection.execute(SQL.add_items, channel, *columns)
 
 
 def _tidy(instant: datetime) -> datetime:
@@ -78,13 +105,15 @@ def _tidy(instant: datetime) -> datetime:
 
 @command("Remove the demonstration plant", Role.ENGINEER)
 async def remove_demo(tx: Transaction) -> None:
-    """Takes away what the first run laid down. Files that were recorded stay in the media folder."""
+    """Takes away what the first run laid down. Files that were recorded stay in the media folder; a channel that was
+    on air goes off air and stays, because its as-run log does."""
     running = await tx.connection.fetch(SQL.running)
     if running:
         names = ", ".join(r["name"] for r in running)
         raise CommandRefused(f"Stop these first: {names}.")
     for statement in (
-        SQL.forget_assets, SQL.drop_windows, SQL.drop_series, SQL.drop_recorders, SQL.drop_nodes, SQL.unmark_plant
+        SQL.drop_items, SQL.drop_channels, SQL.keep_channels, SQL.forget_assets, SQL.drop_windows, SQL.drop_series,
+        SQL.drop_recorders, SQL.drop_nodes, SQL.keep_nodes, SQL.unmark_plant,
     ):  # fmt: skip
         await tx.connection.execute(statement)
     await tx.audit("plant", 1, "Demonstration plant", {"demo": True}, {"demo": False})

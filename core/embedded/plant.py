@@ -14,7 +14,7 @@ from core.agent.launch import launch_agent, stop_agent
 from core.db.database import Database, close_connection
 from core.db.migrate import migrate
 from core.db.queries import beside
-from core.embedded import caretaker, demo
+from core.embedded import caretaker, demo, demo_channels
 from core.embedded.postgres import EmbeddedPostgres
 from core.embedded.timezone import local_timezone
 from core.errors import AirlockError, EmbeddedPlantError
@@ -58,6 +58,19 @@ class EmbeddedPlant:
         except AirlockError as error:
             # The node then shows as offline, and its recorders as not reachable.
             log.error("%s", error)
+
+    async def show_channels(self) -> None:
+        """Makes the demonstration's clips and has its channels on air; runs until it is cancelled."""
+        await demo_channels.keep_on_air(Database(self.url, "demonstration"), self.home / "media")
+
+    async def rest_channels(self, me: str, *, all_the_same: bool = False) -> None:
+        """Before the station `me` leaves: the demonstration's channels go off air when nothing else keeps the plant."""
+        try:
+            under_way = [what for what in await self.work_under_way() if what != USED + me]
+            if all_the_same or not under_way:
+                await demo_channels.rest(Database(self.url, "demonstration"))
+        except (AirlockError, OSError, asyncpg.PostgresError) as error:
+            log.warning("the demonstration's channels could not be put off air: %s", error)
 
     def token(self) -> str:
         """The plant's secret, made at first use and readable by its owner alone."""

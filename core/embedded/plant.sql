@@ -1,7 +1,8 @@
 -- name: work_under_way
 SELECT 'recording ' || name AS what FROM recorder_schedules WHERE status IN ('starting', 'running', 'stopping')
 UNION ALL
-SELECT name || ' is on air' FROM playout_channels WHERE status IN ('starting', 'running', 'stopping')
+-- The demonstration's channels do not keep the plant open: they come and go with whoever shows them.
+SELECT name || ' is on air' FROM playout_channels WHERE status IN ('starting', 'running', 'stopping') AND NOT demo
 UNION ALL
 -- Other stations; agents alone do not keep the plant open.
 SELECT 'used by ' || substr(application_name, 14) FROM pg_stat_activity

@@ -23,6 +23,7 @@ from core.playout.model import AsRunRow as AsRunRow
 
 SQL = beside(__file__, "as_run_log.sql")
 PAGE = 500
+LONGEST = 500  # a page, as the SQL says too
 FORMATS = ("csv", "json", "bxf")
 COLUMNS = tuple(f.name for f in fields(AsRunRow))
 build = builder(AsRunRow)
@@ -52,9 +53,10 @@ class AsRunFilter:
 async def page(
     connection: AnyConnection, filter: AsRunFilter, before: tuple[datetime, int] | None, limit: int
 ) -> list[AsRunRow]:
-    """The newest rows, or those before a row that was shown: (its started_at, its id)."""
+    """The newest rows, at most LONGEST, or those before a row that was shown: (its started_at, its id)."""
     at, row_id = before if before is not None else (None, None)
-    found = await connection.fetch(SQL.page, *filter.arguments(), at, row_id, limit)
+    statement = SQL.page_of_channels if filter.channel_ids else SQL.page
+    found = await connection.fetch(statement, *filter.arguments(), at, row_id, min(limit, LONGEST))
     return [build(r) for r in found]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import asyncpg
 
@@ -16,21 +15,13 @@ from core.commands import Transaction, command, require_version
 from core.db.queries import beside
 from core.errors import CommandRefused, NotFound
 from core.model import builder
-from core.playout.model import OUTPUTS, Channel, Item
+from core.playout.model import Channel, Item
+from core.playout.outputs import Raster, check_clip, check_output
 from core.roles import Role
 
 SQL = beside(__file__, "commands.sql")
 build_channel = builder(Channel)
 build_item = builder(Item)
-
-SCHEMES = {
-    "srt": ("srt",),
-    "udp": ("udp", "rtp"),
-    "rtmp": ("rtmp", "rtmps"),
-    "hls": ("http", "https", "file", ""),
-    "file": ("file", ""),
-    "decklink": ("decklink", ""),
-}
 
 
 async def _channel(tx: Transaction, channel_id: int) -> Channel:
@@ -94,7 +85,8 @@ async def fail_over(tx: Transaction, channel_id: int, node_id: int | None = None
 
 
 def _state(channel: Channel) -> str:
-    return {"running": "on air", "stopped": "off air", "error": "off air"}.get(channel.status, channel.status)
+    off = "starting" if channel.wanted == "on" else "off air"
+    return {"running": "on air", "stopped": off, "error": off}.get(channel.status, channel.status)
 
 
 # -- playlist --------------------------------------------------------------------------------------
@@ -122,13 +114,11 @@ def _check_item(clip_name: str, path: str, in_s: float, duration_s: float | None
     clip_name, path = clip_name.strip(), path.strip()
     if not clip_name or len(clip_name) > 200:
         raise CommandRefused("A clip's name has 1 to 200 characters.")
-    if not path or not path.isprintable() or "://" in path or path.startswith("-"):
-        raise CommandRefused("Choose a media file: an address or an option cannot be played.")
     if not math.isfinite(in_s) or in_s < 0:
         raise CommandRefused("The in point is zero or later.")
     if duration_s is not None and (not math.isfinite(duration_s) or duration_s <= 0):
         raise CommandRefused("The duration must be longer than zero.")
-    return clip_name, path
+    return clip_name, check_clip(path)
 
 
 @command("Add to playlist")
@@ -196,19 +186,6 @@ async def set_looping(tx: Transaction, channel_id: int, looping: bool) -> None:
 # -- the channel itself ----------------------------------------------------------------------------
 
 
-def _check_output(output_type: str, output_url: str) -> None:
-    if output_type not in OUTPUTS:
-        raise CommandRefused(f"An output is one of {', '.join(OUTPUTS)}.")
-    try:
-        parts = urlsplit(output_url)
-    except ValueError:
-        raise CommandRefused("The output's address cannot be understood.") from None
-    if not output_url.strip() or not output_url.isprintable() or output_url.startswith("-"):
-        raise CommandRefused("Give the output an address.")
-    if parts.scheme not in SCHEMES[output_type]:
-        raise CommandRefused(f"An address that begins with {parts.scheme}: is not a {output_type} output.")
-
-
 def _checked_name(name: str) -> str:
     name = name.strip()
     if not name or len(name) > 80:
@@ -228,11 +205,13 @@ async def create_channel(
     node_id: int | None = None,
     looping: bool = True,
 ) -> int:
-    _check_output(output_type, output_url)
+    output_url = output_url.strip()
+    check_output(output_type, output_url)
+    Raster.parse(settings or {})
     try:
         async with tx.connection.transaction():
             row = await tx.connection.fetchrow(
-                SQL.create, _checked_name(name), title.strip(), output_type, output_url.strip(), dict(settings or {}),
+                SQL.create, _checked_name(name), title.strip(), output_type, output_url, dict(settings or {}),
                 node_id, looping,
             )  # fmt: skip
     except asyncpg.UniqueViolationError:
@@ -268,7 +247,9 @@ async def edit_channel(
     )  # fmt: skip
     if moved and (before.wanted == "on" or before.status not in ("stopped", "error")):
         raise CommandRefused(f"{before.name} is on air: stop it before its output is changed.")
-    _check_output(new_type, new_url)
+    if moved:  # what somebody entered by SQL does not stand in the way of a new title
+        check_output(new_type, new_url)
+        Raster.parse(new_settings)
     try:
         async with tx.connection.transaction():
             await _change(

@@ -25,6 +25,7 @@ from core.playout.model import Channel, Placement, Status
 from core.playout.operations import Operations
 from core.playout.probes import Probes
 from core.playout.rules import Begin, Drop, GiveUp, Place, Stop
+from core.playout.share import Share
 from core.playout.sidecar_client import SidecarClient
 from core.playout.store import SQL, Picture, picture
 
@@ -68,10 +69,11 @@ class Term:
         self._stops: set[int] = set()  # channels whose work in hand is a stop
         self._healthy: set[tuple[int, int]] = set()
         self._alarmed: dict[str, str] = {}  # what probes found wrong, by alarm key
-        self.logbook = Logbook(context.lead, context.clock)
-        self.operations = Operations(context.lead, context.clock, client, self.logbook)
+        self.share = Share(context.lead)
+        self.logbook = Logbook(self.share, context.clock)
+        self.operations = Operations(self.share, context.clock, client, self.logbook)
         self.probes = Probes(
-            context.lead, context.clock, client, self.logbook, interval, self._answered, self._woken.set
+            self.share, context.clock, client, self.logbook, interval, self._answered, self._woken.set
         )
 
     async def run(self) -> None:
@@ -110,7 +112,7 @@ class Term:
 
     async def _pass(self) -> datetime:
         self._ended_meanwhile.clear()
-        async with self._context.lead.pool.acquire() as connection:
+        async with self.share.acquire() as connection:
             seen = await picture(connection)
             for channel in seen.channels.values():
                 if self._unknown(channel, seen):
@@ -190,7 +192,7 @@ class Term:
             if not tell and placement.settled_at is not None:
                 continue
             key = ("release", channel.id, placement.generation)
-            self._begin(key, self.operations.release(channel, placement, tell=tell))
+            self._begin(key, self.operations.releases.release(channel, placement, tell=tell))
 
     def _orders(self, channel: Channel) -> None:
         if channel.skip_requested > channel.skip_done:
@@ -248,7 +250,7 @@ class Term:
 
     async def _tell(self, changed: list[tuple[str, Any]]) -> None:
         try:
-            async with self._context.lead.pool.acquire() as connection:
+            async with self.share.acquire() as connection:
                 for name, condition in changed:
                     if condition is None:
                         await alarms.clear_alarm(connection, name)

@@ -19,17 +19,17 @@ import asyncpg
 from core.alarms import store as alarms
 from core.clock import Clock
 from core.db.database import CONNECTION_ERRORS, AnyConnection, reason
-from core.leadership import Lead
 from core.playout import as_run, conditions, rules, store
 from core.playout.model import Channel, Event, Placement, Status
+from core.playout.share import Share
 
 log = logging.getLogger(__name__)
-AT_ONCE = 3  # of the leader's eight connections: as-run must not keep a recording waiting for one
+AT_ONCE = 3  # of playout's share of connections: heartbeats and orders must not wait for as-run
 FENCED = "AL001"
 
 
 class Logbook:
-    def __init__(self, lead: Lead, clock: Clock) -> None:
+    def __init__(self, lead: Share, clock: Clock) -> None:
         self._lead = lead
         self._clock = clock
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -58,7 +58,7 @@ class Logbook:
     async def _enter(self, channel: Channel, generation: int, status: Status, at: datetime) -> None:
         mine = (channel.id, generation)
         try:
-            async with self._locks[channel.id], self._bound, self._lead.pool.acquire() as connection:
+            async with self._locks[channel.id], self._bound, self._lead.acquire() as connection:
                 async with connection.transaction():
                     found = await store.log_state(connection, *mine)
                     if found is None or found.settled or found.unsettled_before:
@@ -114,7 +114,7 @@ class Logbook:
         now = self._clock.now()
         try:
             async with (
-                self._locks[channel.id], self._bound, self._lead.pool.acquire() as connection,
+                self._locks[channel.id], self._bound, self._lead.acquire() as connection,
                 connection.transaction(),
             ):  # fmt: skip
                 found = await store.log_state(connection, *mine)
@@ -148,7 +148,7 @@ class Logbook:
         if channel.id in self._faulty:
             return
         try:
-            async with self._lead.pool.acquire(timeout=5) as connection:
+            async with asyncio.timeout(5), self._lead.acquire() as connection:
                 await alarms.raise_alarm(connection, conditions.as_run_fault(channel, reason(error)))
             self._faulty.add(channel.id)
         except (asyncpg.PostgresError, *CONNECTION_ERRORS):

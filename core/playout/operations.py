@@ -1,4 +1,4 @@
-"""Carrying a channel through its nodes: place it, start it, stop it, put what is superseded off air.
+"""Carrying a channel through its nodes: place it, start it, stop it, and give orders to what is on air.
 
 Each is a task of its own, bounded in every wait. Any may be cut off at any point, by a lost lead or a kill: the
 database then holds enough for the next leader to go on. What an answer means is decided in rules.py.
@@ -9,38 +9,35 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from core.alarms import store as alarms
 from core.alarms.model import Condition
 from core.clock import Clock, steady
-from core.leadership import Lead
 from core.playout import conditions, rules
 from core.playout.logbook import Logbook
-from core.playout.model import Channel, Event, Journal, Placement
+from core.playout.model import Channel, Placement
+from core.playout.releases import OFF_AIR_LIMIT, Releases
 from core.playout.rules import GiveUp, Place
+from core.playout.share import Share
 from core.playout.sidecar_client import NoWord, Refused, SidecarClient, Started
 from core.playout.store import SQL, Picture, build_channel, build_item, build_placement, build_row
 
 log = logging.getLogger(__name__)
-OFF_AIR_LIMIT = 2.0
-STOP_LIMIT = 5.0
-JOURNAL_LIMIT = 1.5
 ORDER_LIMIT = 2.0
-AGAIN = (0.25, 0.5, 1.0, 2.0, 5.0)
-WORTH_SAYING = 10.0  # seconds without a confirmation that it is off air
+START_AGAIN = 0.25
 MENDED = ("off_air", "failover", "crash_loop", "card", "stop")  # alarms that end when it is on air again
 
 
 class Operations:
     """All work on channels during one term of leadership."""
 
-    def __init__(self, lead: Lead, clock: Clock, client: SidecarClient, logbook: Logbook) -> None:
+    def __init__(self, lead: Share, clock: Clock, client: SidecarClient, logbook: Logbook) -> None:
         self._lead = lead
         self._clock = clock
         self._client = client
-        self._logbook = logbook
+        self.releases = Releases(lead, client, logbook)
         self.versions: dict[tuple[int, int], int] = {}  # the playlist each sidecar has, as far as is known
 
     # -- on air ----------------------------------------------------------------------------------
@@ -56,7 +53,7 @@ class Operations:
         if node is None:
             await self._no_node(channel, action)
             return False
-        async with self._lead.pool.acquire() as connection, connection.transaction():
+        async with self._lead.acquire() as connection, connection.transaction():
             generation = await connection.fetchval(
                 SQL.place, channel.id, channel.generation, node.id, node.base_url, action.reason,
                 action.why[: rules.ERROR_LENGTH] or None,
@@ -74,12 +71,12 @@ class Operations:
         if action.reason == "asked":
             node = "that node" if channel.failover_to is not None else "another node"
             condition = conditions.not_done(channel, "The failover", f"{node} cannot take it now.")
-            async with self._lead.pool.acquire() as connection, connection.transaction():
+            async with self._lead.acquire() as connection, connection.transaction():
                 await connection.execute(SQL.drop_failover, channel.id)
                 await alarms.raise_alarm(connection, condition)
             return
         why = f"{action.why} No node with a {channel.output_type} output can be reached.".strip()
-        async with self._lead.pool.acquire() as connection, connection.transaction():
+        async with self._lead.acquire() as connection, connection.transaction():
             if action.reason == "failover":
                 await connection.execute(
                     SQL.lost, channel.id, channel.generation, self._clock.now(), action.why
@@ -89,7 +86,7 @@ class Operations:
     async def begin(self, channel_id: int, generation: int) -> None:
         """Has the node start that generation; harmless when it has, which is how a new leader finds out."""
         since = steady()
-        async with self._lead.pool.acquire() as connection:
+        async with self._lead.acquire() as connection:
             row = await connection.fetchrow(SQL.channel, channel_id)
             found = await connection.fetchrow(SQL.placement, channel_id, generation)
             if row is None or found is None or row["generation"] != generation:
@@ -107,21 +104,21 @@ class Operations:
             waited = timedelta(seconds=steady() - since)
             if isinstance(answer, Refused) or waited >= rules.START_PATIENCE:
                 log.warning("%s: generation %d did not start: %s", channel.name, generation, answer.why)
-                async with self._lead.pool.acquire() as connection:
+                async with self._lead.acquire() as connection:
                     why = f"It could not be started: {answer.why}"[: rules.ERROR_LENGTH]
                     await connection.execute(SQL.lost, channel.id, generation, self._clock.now(), why)
                 return None
-            await asyncio.sleep(AGAIN[0])
+            await asyncio.sleep(START_AGAIN)
         return None
 
     async def _on_air(self, channel: Channel, sidecar_url: str) -> None:
         self.versions[channel.id, channel.generation] = channel.playlist_version
-        async with self._lead.pool.acquire() as connection:
+        async with self._lead.acquire() as connection:
             await connection.execute(SQL.running, channel.id, channel.generation, sidecar_url)
 
     async def mended(self, channel: Channel) -> None:
         """It answered: what was wrong with getting it on air is over."""
-        async with self._lead.pool.acquire() as connection:
+        async with self._lead.acquire() as connection:
             for kind in MENDED:
                 await alarms.clear_alarm(connection, conditions.key(channel.id, kind))
 
@@ -153,7 +150,7 @@ class Operations:
 
     async def give_up(self, channel: Channel, action: GiveUp) -> None:
         make = conditions.crash_loop if action.crash_loop else conditions.card_error
-        async with self._lead.pool.acquire() as connection, connection.transaction():
+        async with self._lead.acquire() as connection, connection.transaction():
             given = await connection.fetchval(
                 SQL.give_up, channel.id, channel.generation, action.why[: rules.ERROR_LENGTH]
             )
@@ -162,102 +159,31 @@ class Operations:
 
     async def drop_failover(self, channel: Channel) -> None:
         condition = conditions.not_done(channel, "The failover", "it is tied to its card.")
-        async with self._lead.pool.acquire() as connection, connection.transaction():
+        async with self._lead.acquire() as connection, connection.transaction():
             await connection.execute(SQL.drop_failover, channel.id)
             await alarms.raise_alarm(connection, condition)
 
     # -- off air ---------------------------------------------------------------------------------
 
     async def stop(self, channel: Channel, placement: Placement | None) -> None:
-        async with self._lead.pool.acquire() as connection:
+        async with self._lead.acquire() as connection:
             await connection.execute(SQL.stopping, channel.id, channel.generation)
         if placement is not None:
             url = placement.sidecar_url or channel.sidecar_url
             if url and self._lead.trusted():
                 # Asked first, it ends its item in good order and its journal says when.
                 await self._client.off_air(url, placement.generation, OFF_AIR_LIMIT)
-            if not await self.release(channel, placement, tell=True):
+            if not await self.releases.release(channel, placement, tell=True):
                 return
-        async with self._lead.pool.acquire() as connection, connection.transaction():
+        async with self._lead.acquire() as connection, connection.transaction():
             await connection.execute(SQL.stopped, channel.id, channel.generation)
             await alarms.clear_others(connection, f"channel:{channel.id}:", ())
-
-    async def release(self, channel: Channel, placement: Placement, *, tell: bool) -> bool:
-        """Tells a placement to go off air until its node confirms, and completes its part of as-run.
-
-        Both beside whatever the channel does elsewhere. False when the lead was lost on the way.
-        """
-        since, tries, alarmed = steady(), 0, False
-        released, settled = placement.released_at is not None, placement.settled_at is not None
-        why = ""
-        while self._lead.trusted():
-            if tell and not released:
-                why = await self._tell(channel, placement)
-                released = not why
-                if released:
-                    await self._execute(SQL.released, channel.id, placement.generation)
-            if not settled:
-                settled = await self._settle(channel, placement, steady() - since, over=released)
-            if settled and (released or not tell):
-                if alarmed:
-                    async with self._lead.pool.acquire() as connection:
-                        await alarms.clear_alarm(connection, conditions.key(channel.id, "stop"))
-                return True
-            if not released and tell and not alarmed and steady() - since > WORTH_SAYING:
-                alarmed = True
-                await self._alarm(conditions.cannot_stop(channel, f"node {placement.node_id}", why))
-            await asyncio.sleep(AGAIN[min(tries, len(AGAIN) - 1)])
-            tries += 1
-        return False
-
-    async def _tell(self, channel: Channel, placement: Placement) -> str:
-        """Empty when it is off air; else why that is not certain."""
-        answer: NoWord | Refused | None = Refused("It has no agent.")
-        if placement.agent_url is not None:
-            answer = await self._client.stop(
-                placement.agent_url, channel.id, placement.generation, STOP_LIMIT
-            )
-            if answer is None:
-                return ""
-        if placement.sidecar_url:
-            newest = max(channel.generation, placement.generation)
-            straight = await self._client.off_air(placement.sidecar_url, newest, OFF_AIR_LIMIT)
-            if straight is None or (isinstance(straight, Refused) and isinstance(answer, Refused)):
-                return ""
-            return straight.why
-        # An agent that refuses knows nothing of this channel: nothing of it runs there.
-        return answer.why if isinstance(answer, NoWord) else ""
-
-    async def _settle(self, channel: Channel, placement: Placement, waited: float, *, over: bool) -> bool:
-        events: list[Event] = []
-        ended_at: datetime | None = None
-        known = False
-        if placement.agent_url is not None:
-            after = self._logbook.seq.get((channel.id, placement.generation), placement.event_seq)
-            while True:
-                said = await self._client.journal(
-                    placement.agent_url, channel.id, placement.generation, after, JOURNAL_LIMIT
-                )
-                if not isinstance(said, Journal) or said.generation != placement.generation:
-                    known = known or isinstance(said, Refused)
-                    break
-                known, ended_at = not said.running, said.ended_at
-                fresh = [e for e in said.events if e.seq > after]
-                if not fresh:
-                    break
-                events += fresh
-                after = max(e.seq for e in fresh)
-        else:
-            known = over
-        if not known and waited < rules.SETTLE_PATIENCE.total_seconds():
-            return False
-        return await self._logbook.settle(channel, placement, events, ended_at)
 
     # -- orders to what is on air ----------------------------------------------------------------
 
     async def skip(self, channel: Channel) -> None:
         while self._lead.trusted():
-            async with self._lead.pool.acquire() as connection:
+            async with self._lead.acquire() as connection:
                 if await connection.fetchval(SQL.skip_taken, channel.id) is None:
                     return
             answer = await self._client.skip(channel.sidecar_url or "", channel.generation, ORDER_LIMIT)
@@ -266,7 +192,7 @@ class Operations:
 
     async def playlist(self, channel: Channel) -> None:
         async with (
-            self._lead.pool.acquire() as connection,
+            self._lead.acquire() as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),
         ):
             row = await connection.fetchrow(SQL.channel, channel.id)
@@ -285,12 +211,8 @@ class Operations:
         else:
             log.warning("%s: the playlist was not taken: %s", channel.name, answer.why)
 
-    async def _execute(self, statement: str, *arguments: object) -> None:
-        async with self._lead.pool.acquire() as connection:
-            await connection.execute(statement, *arguments)
-
     async def _alarm(self, condition: Condition) -> None:
-        async with self._lead.pool.acquire() as connection:
+        async with self._lead.acquire() as connection:
             await alarms.raise_alarm(connection, condition)
 
 

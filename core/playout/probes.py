@@ -19,10 +19,10 @@ import asyncpg
 
 from core.clock import Clock, steady
 from core.db.database import CONNECTION_ERRORS
-from core.leadership import Lead
 from core.playout import rules
 from core.playout.logbook import Logbook
 from core.playout.model import Channel, Miss, Status
+from core.playout.share import Share
 from core.playout.sidecar_client import SidecarClient
 from core.playout.store import SQL
 from core.recording.batch import Batch
@@ -47,7 +47,7 @@ class Beat:
 class Probes:
     def __init__(
         self,
-        lead: Lead,
+        lead: Share,
         clock: Clock,
         client: SidecarClient,
         logbook: Logbook,
@@ -130,7 +130,7 @@ class Probes:
     async def _write(self, beats: list[Beat]) -> set[int]:
         newest = {(b.id, b.generation): b for b in beats}.values()
         columns = zip(*((b.id, b.generation, b.at, b.ms, b.misses) for b in newest), strict=True)
-        async with self._lead.pool.acquire() as connection:
+        async with self._lead.acquire() as connection:
             return {r["id"] for r in await connection.fetch(SQL.beats, *(list(c) for c in columns))}
 
     def forget(self, current: set[Mine]) -> None:

@@ -140,7 +140,8 @@ def choose_node(
     if channel.failover_asked and channel.failover_to is not None:
         return next((n for n in fit if n.id == channel.failover_to), None)
     fresh = [n for n in fit if n.id not in failed]
-    return min(fresh or fit, key=lambda n: (load.get(n.id, 0), n.name), default=None)
+    # Of two that are as good, the one it was given: so that channels started at one moment spread as was planned.
+    return min(fresh or fit, key=lambda n: (load.get(n.id, 0), n.id != channel.node_id, n.name), default=None)
 
 
 # -- where it goes on -------------------------------------------------------------------------------

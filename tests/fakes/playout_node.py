@@ -34,6 +34,7 @@ class Engine:
     version: int = 0
     skips: int = 0
     foreign: dict[str, Any] = field(default_factory=dict)
+    says: dict[str, Any] = field(default_factory=dict)  # what its answers say otherwise
 
     def event(self, type: str, clip: str, item: int | None = None, **more: Any) -> None:
         made = {"seq": len(self.events) + 1, "type": type, "at": now().isoformat(), "item_id": item, "asset_id": None,
@@ -159,7 +160,7 @@ class PlayoutNode:
             "seq": len(engine.events), "events": [e for e in engine.events if e["seq"] > after][:500],
             "clock": now().isoformat(), "on_air": True, "playlist_version": engine.version, "problems": [],
             "runs_dry_in_s": None,
-        })  # fmt: skip
+        } | engine.says)  # fmt: skip
 
     async def _skip(self, request: web.Request) -> web.StreamResponse:
         engine = self._engine(request)

@@ -38,6 +38,7 @@ CREATE TABLE playout_channels (
     error_message     text,
     position          integer NOT NULL DEFAULT 0,
     demo              boolean NOT NULL DEFAULT false,
+    resting           boolean NOT NULL DEFAULT false,  -- of the demonstration: goes on air with the next window
     created_at        timestamptz NOT NULL DEFAULT now()
 );
 CALL airlock_track('playout_channels', 'last_heartbeat_at,heartbeat_ms,event_seq',
@@ -100,6 +101,7 @@ CREATE TABLE playout_placements (
 );
 CREATE INDEX placements_open ON playout_placements (channel_id, generation)
     WHERE released_at IS NULL OR settled_at IS NULL;
+CREATE INDEX placements_failovers ON playout_placements (placed_at) WHERE reason = 'failover';
 
 CREATE TABLE playout_items (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
