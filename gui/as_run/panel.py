@@ -64,7 +64,7 @@ class AsRunPanel(Surface):
         self.verify_button = Button("Verify")
         self.export_button = Button("Export", glyph="export")
         toolbar = Toolbar()
-        toolbar.row.addWidget(self.search, 1)
+        toolbar.row.addWidget(self.search, 100)
         toolbar.add(self.channel, self.result, self.time)
         toolbar.stretch()
         toolbar.add(self.freshness, self.count, self.top, self.verify_button, self.export_button)
@@ -206,7 +206,6 @@ class AsRunPanel(Surface):
         self.count.setVisible(wide >= 760)
         self.time.setVisible(wide >= 640)
         self.verify_button.setVisible(wide >= 540)
-        self.channel.setFixedWidth(116 if wide >= 600 else 104)
 
     def _focus_search(self) -> None:
         self.search.setFocus()
