@@ -51,7 +51,7 @@ class ClipForm(Surface):
         self.end = self._field("to its end", "Out point")
         for field in (self.begin, self.end):
             field.setFont(fonts.mono(13))
-            field.setFixedWidth(96)
+            field.setFixedWidth(104)
         self.refusal = Label("", fonts.text(12, 600), "abnormal", elide=True)
         self.add = Button("Add")
         self.add.setToolTip("Add the clip before the selected one, or at the end (Enter)")
