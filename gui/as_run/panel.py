@@ -106,6 +106,7 @@ class AsRunPanel(Surface):
         bar = self.table.verticalScrollBar()
         bar.valueChanged.connect(self._scrolled)
         self.model.rowsInserted.connect(self._inserted)
+        self.model.modelReset.connect(self._allow)
         self.reader.shown.connect(self._say)
         self.reader.added.connect(lambda _: self._say())
         self.work.changed.connect(self._allow)
@@ -187,6 +188,7 @@ class AsRunPanel(Surface):
                 self.channel.addItem(name, id)
             self.channel.setCurrentIndex(max(0, self.channel.findData(chosen)))
             self.channel.blockSignals(False)
+            self._allow()
 
     def _channels(self) -> list[Channel]:
         return sorted(self._session.model.channels.values(), key=lambda c: (c.position, c.name, c.id))
