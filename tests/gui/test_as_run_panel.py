@@ -19,6 +19,8 @@ from gui.main_window import MainWindow
 from tests.gui.playout_rows import Rows
 from tests.gui.shell_fixtures import Eventually, Outage
 
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+
 
 @pytest.fixture
 async def panel(window: MainWindow) -> AsRunPanel:
@@ -223,3 +225,38 @@ async def test_an_outage_leaves_what_is_shown_and_says_why_not(
     assert not panel.export_button.isEnabled() and "database" in panel.export_button.toolTip()
     await outage.end()
     await eventually(lambda: not panel.table.old and panel.export_button.isEnabled(), within=20)
+
+
+# Planned against actual
+
+
+async def test_a_day_is_shown_against_its_plan(panel: AsRunPanel, rows: Rows, eventually: Eventually) -> None:
+    await rows.channel("CH-0", None, "Other")
+    id = await rows.channel("CH-1", None, "Roundup", "Promo", looping=True)
+    first = await rows.connection.fetchval("SELECT id FROM playout_items WHERE clip_name = 'Roundup'")
+    # In the middle of yesterday, so that no midnight comes between the rows.
+    begun = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=1)
+    await rows.connection.execute(
+        "INSERT INTO playout_as_run (channel_id, item_id, clip_name, started_at, ended_at, result) VALUES "
+        "($1, $2, 'Roundup', $3, $3::timestamptz + interval '400 s', 'skipped'), "
+        "($1, $2 + 1, 'Promo', $3::timestamptz + interval '400 s', $3::timestamptz + interval '1000 s', 'played')",
+        id, first, begun,
+    )  # fmt: skip
+    await eventually(lambda: panel.model.rowCount() == 2)
+    panel.channel.setCurrentIndex(panel.channel.findData(id))
+    QTest.keyClick(panel.window(), Qt.Key.Key_P, CTRL | SHIFT)
+    view = panel.against
+    assert view.isVisible() and not panel.table.isVisible() and view.channel.currentText() == "CH-1"
+    assert view.day.full_text == "Today" and not view.later.isEnabled() and view.model.rowCount() == 0
+    QTest.mouseClick(view.earlier, Qt.MouseButton.LeftButton)
+    await eventually(lambda: view.model.rowCount() == 2, what="yesterday")
+    told = [[view.model.index(r, c).data() for c in (2, 3, 6, 7)] for r in range(2)]
+    assert told == [["0", "Roundup", "−00:03:20", "Skipped"], ["−00:03:20", "Promo", "0", "OK"]]
+    assert view.summary.full_text == "2 aired, 1 not as planned · at most 00:03:20 off"
+    QTest.mouseClick(view.later, Qt.MouseButton.LeftButton)
+    await eventually(lambda: view.model.rowCount() == 0)
+    await rows.on_air(id, since=5)
+    await eventually(lambda: view.model.rowCount() >= 1, what="what went to air, live")
+    assert view.model.index(0, 7).data() == "ON AIR"
+    QTest.mouseClick(view.log, Qt.MouseButton.LeftButton)
+    assert panel.table.isVisible() and not view.isVisible()
