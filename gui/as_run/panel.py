@@ -51,11 +51,11 @@ class AsRunPanel(Surface):
         self.search = SearchField("Filter clip")
         self.search.setMinimumWidth(90)
         self.search.setMaximumWidth(240)
-        self.channel = self._combo("Channel", 116)
-        self.result = self._combo("Result", 112)
+        self.channel = self._combo("Channel", 110)
+        self.result = self._combo("Result", 104)
         for key, words in filters.RESULT_CHOICES.items():
             self.result.addItem(words, key)
-        self.time = self._combo("Time", 104)
+        self.time = self._combo("Time", 98)
         for choice, words in filters.TIMES.items():
             self.time.addItem(words, choice)
         self.count = Label("", fonts.figures(12), "second")

@@ -57,6 +57,7 @@ async def test_it_follows_until_it_is_scrolled(panel: AsRunPanel, rows: Rows, ev
     await rows.log(id, 100)
     await eventually(lambda: panel.model.rowCount() == 100)
     bar = panel.table.verticalScrollBar()
+    await eventually(lambda: bar.maximum() > 28 * 60, what="the table to be laid out")
     bar.setValue(28 * 40)
     seen = clips(panel, 100)[40]
     await rows.on_air(id, since=5)
@@ -106,6 +107,7 @@ async def test_pages_are_fetched_for_what_is_looked_at(
     await eventually(lambda: panel.model.rowCount() == 3000, within=20, what="its length")
     assert panel.model.pages.held() == PAGE
     bar = panel.table.verticalScrollBar()
+    await eventually(lambda: bar.maximum() > 28 * 2900, what="the table to be laid out")
     bar.setValue(bar.maximum() // 2)  # into the middle, where nobody knows a key
     at = bar.value() // 28
     assert panel.model.index(at, 0).data() == "…"

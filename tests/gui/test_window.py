@@ -47,7 +47,13 @@ async def test_the_layout_is_saved_and_restored(station: Station, tmp_path: Path
         assert list(area.floats["audit"].geometry().getRect()) == [40, 50, 700, 400]
         assert area.saved()["split"] == saved["split"]
         window.actions_.trigger("window.reset_layout")
-        assert [p.id for p in area.groups["left"].panels] == ["as_run", "playlist", "recorders", "audit", "stations"]
+        assert [p.id for p in area.groups["left"].panels] == [
+            "as_run",
+            "playlist",
+            "recorders",
+            "audit",
+            "stations",
+        ]
         assert [p.id for p in area.groups["right"].panels] == ["alarms"]
         assert area.floats == {}
         window.close()
