@@ -16,7 +16,9 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 from gui.actions import Actions
 from gui.alarms.panel import AlarmPanel
 from gui.alarms.sound import AlarmSound
+from gui.as_run.panel import AsRunPanel
 from gui.audit.panel import AuditPanel
+from gui.channels.wall import ChannelWall
 from gui.degraded import Banner
 from gui.docking import DockArea, Panel
 from gui.glyphs import paint_priority
@@ -24,6 +26,7 @@ from gui.header import HeaderBar
 from gui.inspector.panel import Inspector
 from gui.lag import LagMeter
 from gui.parts import Surface
+from gui.playlist.panel import PlaylistPanel
 from gui.recorders.panel import RecordersPanel
 from gui.session import Session
 from gui.stations.panel import StationsPanel
@@ -36,7 +39,13 @@ if TYPE_CHECKING:
     from core.station import Station
 
 RIGHT_WIDTH = 420
-PANEL_KEYS = {"audit": "Alt+1", "stations": "Alt+2", "alarms": "Alt+3"}
+PANEL_KEYS = {
+    "audit": "Alt+1",
+    "stations": "Alt+2",
+    "alarms": "Alt+3",
+    "as_run": "Alt+6",
+    "playlist": "Alt+7",
+}
 
 
 class ControlRoom(Surface):
@@ -61,19 +70,24 @@ class ControlRoom(Surface):
             self._acknowledge_open,
             "Ctrl+Shift+A",
         )
+        self.as_run = AsRunPanel(self.session, actions)
+        self.playlist = PlaylistPanel(self.session, actions)
         self.audit = AuditPanel(self.session, actions)
         self.stations = StationsPanel(self.session)
         self.recorders = RecordersPanel(self.session, actions)
         self.timeline = TimelinePanel(self.session, actions, self.recorders.plan)
         self.inspector = Inspector(self.session, self.timeline.known, self.timeline.editor)
         self.recorders.centre = self
+        self.channels = ChannelWall(self.session, actions)
         self.header = HeaderBar(self.session, actions)
         self.banner = Banner(self.session, actions)
         self.panels = DockArea(
             {
                 "left": [
-                    Panel("audit", "Audit", self.audit),
+                    Panel("as_run", "As-run log", self.as_run),
+                    Panel("playlist", "Playlist", self.playlist),
                     Panel("recorders", "Recorders", self.recorders),
+                    Panel("audit", "Audit", self.audit),
                     Panel("stations", "Stations", self.stations),
                 ],
                 "right": [Panel("alarms", "Alarms", self.alarms, self._paint_alarm_mark)],
@@ -83,6 +97,7 @@ class ControlRoom(Surface):
         self.status = StatusBar(self.session, actions, self.lag)
         self._build()
         self.set_centre(self.timeline)
+        self.set_right(self.channels)
         self._connect()
 
     def _build(self) -> None:
@@ -127,6 +142,13 @@ class ControlRoom(Surface):
         self.timeline.canvas.dropped.connect(lambda _: self.inspector.put_back())
         self.inspector.preview.connect(self.timeline.canvas.hold)
         self.inspector.closed.connect(self._inspector_closed)
+        self.register_place("channel", self.channels.go_to)
+        self.channels.chosen.connect(self.playlist.show_channel)
+        self.channels.opened.connect(self._open_playlist)
+        # One thing is armed in the whole window: Esc must mean one thing.
+        one, other = self.recorders.guard, self.channels.guard
+        one.changed.connect(lambda: other.disarm() if one.armed is not None else None)
+        other.changed.connect(lambda: one.disarm() if other.armed is not None else None)
         self._alarms_changed()
 
     def _add_actions(self) -> None:
@@ -205,6 +227,10 @@ class ControlRoom(Surface):
         row = self.stations.model.position(id)
         if row is not None:
             self.stations.table.choose(row)
+
+    def _open_playlist(self, channel: int) -> None:
+        self.playlist.show_channel(channel)
+        self.panels.reveal("playlist")
 
     def _summary(self) -> Summary:
         return self.header.lamp.summary

@@ -142,11 +142,13 @@ class Button(QPushButton):
         self._glyph = glyph
         self._key = key
 
-    def show_text(self, text: str, glyph: str | None = None) -> None:
-        if text != self.text() or (glyph is not None and glyph != self._glyph):
-            self._glyph = self._glyph if glyph is None else glyph
+    def show_text(self, text: str, glyph: str | None = None, key: str | None = None) -> None:
+        glyph = self._glyph if glyph is None else glyph
+        key = self._key if key is None else key
+        if (text, glyph, key) != (self.text(), self._glyph, self._key):
+            self._glyph, self._key = glyph, key
             self.setText(text)
-            self.setAccessibleName(text)
+            self.setAccessibleName(text or self.accessibleName())  # a glyph alone keeps the name it had
             self.updateGeometry()
 
     def _content_width(self) -> int:

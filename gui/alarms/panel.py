@@ -32,6 +32,7 @@ EMPTY = {
     "shelved": "Nothing is shelved. An alarm that cannot be mended now can be put here for a time.",
 }
 SIDE_BY_SIDE = 960  # px of width from which the detail stands beside the list
+NARROW = 520  # px of width below which the buttons say less
 STACKED = 460  # px of height from which it stands below
 
 
@@ -239,7 +240,8 @@ class AlarmPanel(Surface):
             self._actions.rename("alarms.mute", "Let alarms sound again")
         else:
             self.mute.show_text(
-                "Mute" if self._sound.enabled else "Sound off", "sound" if self._sound.enabled else "muted"
+                ("Mute" if self._sound.enabled else "Sound off") if self.width() >= NARROW else "",
+                "sound" if self._sound.enabled else "muted",
             )
             self._actions.rename("alarms.mute", "Mute the alarm sound for a time")
         self._actions.allow(
@@ -250,6 +252,9 @@ class AlarmPanel(Surface):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        wide = self.width() >= NARROW
+        self.acknowledge_all.show_text("Acknowledge all" if wide else "Ack all", key="A" if wide else "")
+        self._show_mute()
         self.place_detail()
 
     def place_detail(self) -> None:

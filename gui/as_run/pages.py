@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from core.playout.as_run_anchors import Key
 from core.playout.model import AsRunRow
 
-PAGE = 250
-KEPT = 60  # pages
+PAGE = 100  # small enough that taking one in fits into a frame
+KEPT = 150  # pages
 
 
 def key_of(row: AsRunRow) -> Key:

@@ -13,6 +13,7 @@ from core.playout.model import Channel
 from gui import fonts
 from gui.actions import Actions
 from gui.as_run import filters
+from gui.as_run.against import AgainstPlan
 from gui.as_run.columns import DURATION, columns, tip
 from gui.as_run.reader import Reader
 from gui.as_run.rows import AsRunRows
@@ -38,6 +39,7 @@ class AsRunPanel(Surface):
         self.table = Table(self.model, "As-run log", EMPTY)
         self.reader = Reader(session, self.model, self._in_sight, self)
         self.work = WorkStrip(session)
+        self.against = AgainstPlan(session)
         self.setFocusProxy(self.table)
         self._build()
         self._add_actions()
@@ -49,11 +51,11 @@ class AsRunPanel(Surface):
         self.search = SearchField("Filter clip")
         self.search.setMinimumWidth(90)
         self.search.setMaximumWidth(240)
-        self.channel = self._combo("Channel", 116)
-        self.result = self._combo("Result", 112)
+        self.channel = self._combo("Channel", 110)
+        self.result = self._combo("Result", 104)
         for key, words in filters.RESULT_CHOICES.items():
             self.result.addItem(words, key)
-        self.time = self._combo("Time", 104)
+        self.time = self._combo("Time", 98)
         for choice, words in filters.TIMES.items():
             self.time.addItem(words, choice)
         self.count = Label("", fonts.figures(12), "second")
@@ -61,19 +63,24 @@ class AsRunPanel(Surface):
         self.top.setToolTip("Show the newest row and follow again (Home)")
         self.top.hide()
         self.freshness = Freshness(self._session)
+        self.plan_button = Button("Plan")
         self.verify_button = Button("Verify")
         self.export_button = Button("Export", glyph="export")
-        toolbar = Toolbar()
-        toolbar.row.addWidget(self.search, 1)
+        self.toolbar = toolbar = Toolbar()
+        toolbar.row.addWidget(self.search, 100)
         toolbar.add(self.channel, self.result, self.time)
         toolbar.stretch()
-        toolbar.add(self.freshness, self.count, self.top, self.verify_button, self.export_button)
+        toolbar.add(
+            self.freshness, self.count, self.top, self.plan_button, self.verify_button, self.export_button
+        )
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(toolbar)
         column.addWidget(self.work)
         column.addWidget(self.table, 1)
+        column.addWidget(self.against, 1)
+        self.against.hide()
 
     def _combo(self, name: str, width: int) -> QComboBox:
         combo = QComboBox()
@@ -89,6 +96,8 @@ class AsRunPanel(Surface):
         add("as_run.top", "Follow the newest as-run row", "As-run", self.follow, "Ctrl+Home")
         add("as_run.export", "Export the as-run log as filtered", "As-run", self._export_menu, "Ctrl+Shift+E")
         add("as_run.verify", "Verify the as-run log", "As-run", self.verify, "Ctrl+Shift+V")
+        add("as_run.plan", "As-run: planned against actual, or the log", "As-run", self.swap, "Ctrl+Shift+P")
+        self._actions.bind(self.plan_button, "as_run.plan", "A day of a channel, planned against actual")
         self.search.setToolTip("Filter the as-run log (Ctrl+F)")
         self._actions.bind(self.export_button, "as_run.export", "Export what is filtered")
         self._actions.bind(self.verify_button, "as_run.verify", "Check the chain of evidence")
@@ -106,9 +115,11 @@ class AsRunPanel(Surface):
         bar = self.table.verticalScrollBar()
         bar.valueChanged.connect(self._scrolled)
         self.model.rowsInserted.connect(self._inserted)
+        self.model.modelReset.connect(self._allow)
         self.reader.shown.connect(self._say)
         self.reader.added.connect(lambda _: self._say())
         self.work.changed.connect(self._allow)
+        self.against.closed.connect(self.swap)
         session.bridge.changed.connect(self._changed)
         session.bridge.stale_changed.connect(self._stale)
         session.ticker.second.connect(self._second)
@@ -129,6 +140,17 @@ class AsRunPanel(Surface):
         self.table.empty = EMPTY if filters.is_all(wanted) else NO_MATCH
         self.reader.restart(wanted)
         self.table.scrollToTop()
+
+    def swap(self) -> None:
+        """The log, or a day of a channel planned against actual."""
+        plan = self.against.isHidden()
+        self.toolbar.setVisible(not plan)
+        self.table.setVisible(not plan)
+        if plan:
+            self.against.open(self.channel.currentData())
+        else:
+            self.against.hide()
+        (self.against.table if plan else self.table).setFocus()
 
     def follow(self) -> None:
         self._newer = 0
@@ -187,6 +209,7 @@ class AsRunPanel(Surface):
                 self.channel.addItem(name, id)
             self.channel.setCurrentIndex(max(0, self.channel.findData(chosen)))
             self.channel.blockSignals(False)
+            self._allow()
 
     def _channels(self) -> list[Channel]:
         return sorted(self._session.model.channels.values(), key=lambda c: (c.position, c.name, c.id))
@@ -206,7 +229,7 @@ class AsRunPanel(Surface):
         self.count.setVisible(wide >= 760)
         self.time.setVisible(wide >= 640)
         self.verify_button.setVisible(wide >= 540)
-        self.channel.setFixedWidth(116 if wide >= 600 else 104)
+        self.plan_button.setVisible(wide >= 600)
 
     def _focus_search(self) -> None:
         self.search.setFocus()

@@ -101,10 +101,14 @@ class Reader(QObject):
             connection.transaction(isolation="repeatable_read", readonly=True),
         ):
             head = await as_run_log.page(connection, wanted, None, PAGE)
+            if wanted != self._filter:
+                return
+            # The newest rows at once; how many there are below them takes longer to count in a long log.
+            self._model.start(head, len(head))
             total = await as_run_log.count(connection, wanted) if len(head) == PAGE else len(head)
             self.today = await as_run_log.count(connection, replace(AsRunFilter(), since=midnight))
         if wanted == self._filter:
-            self._model.start(head, total)
+            self._model.grow(total)
             self.shown.emit()
 
     async def _newer(self) -> None:

@@ -52,6 +52,14 @@ class AsRunRows(Rows):
         self.pages.start(head, total)
         self.endResetModel()
 
+    def grow(self, total: int) -> None:
+        """Says how long the log is, below the newest rows that are shown."""
+        here = len(self.pages)
+        if total > here:
+            self.beginInsertRows(NOWHERE, here, total - 1)
+            self.pages.below += total - here
+            self.endInsertRows()
+
     def put(self, page: int, rows: Sequence[AsRunRow]) -> None:
         first, last = self.pages.put(page, rows)
         self.dataChanged.emit(self.index(first, 0), self.index(last, len(self.columns) - 1))

@@ -44,6 +44,7 @@ class WorkStrip(Surface):
         self.bar.setTextVisible(False)
         self.bar.setFixedWidth(120)
         self.button = Button("Cancel")
+        self.button.setToolTip("Cancel; nothing is written")
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 0, 8, 0)
         row.setSpacing(12)

@@ -1,7 +1,7 @@
 """The buttons of a channel: Start at one press; Stop, Failover and Skip in two steps.
 
-While one of them is armed, the confirm button stands at the left and Cancel where Failover was, so that no
-second press at the same place fires.
+While one of them is armed, the confirm button stands where the pressed one was not, so that no second press at the
+same place fires: for Failover and Skip at the left, with Cancel where Failover was; for Stop the other way round.
 """
 
 from __future__ import annotations
@@ -86,16 +86,12 @@ class Controls(QWidget):
         self.failover.menu_wanted.connect(self.open_nodes)
         self.confirm = ConfirmButton(self)
         self.confirm.setFixedSize(ConfirmButton.WIDTH, HEIGHT)
-        self.confirm.move(0, 0)
         self.cancel = MarkButton("Cancel", "cross", self)
         self.cancel.setFixedSize(BUTTON, HEIGHT)
-        self.cancel.move(2 * STEP, 0)
         self.cancel.setProperty("armed", "true")
         self.cancel.setToolTip(tooltip("Leave it as it is", "Esc"))
         self.hint = Label("", fonts.figures(12, 700), parent=self)
-        self.hint.setGeometry(3 * STEP + 8, 1, BUTTON - 8, 15)
         self.escape = Label("Esc cancels", fonts.text(12), "second", parent=self)
-        self.escape.setGeometry(3 * STEP + 8, 16, BUTTON - 8, 15)
         self.confirm.clicked.connect(self.fire)
         self.cancel.clicked.connect(self._guard.disarm)
         self._show_armed(None)
@@ -196,6 +192,7 @@ class Controls(QWidget):
             button.setVisible(armed is None)
         if armed is not None:
             _, _, kind, node = armed
+            self._place_armed(mirrored=kind == "stop")
             nodes = {n.id: n.name for n in self._deeds.nodes(self._channel)}
             to = nodes.get(node, "") if node is not None else ""
             deed = {"stop": "stop", "skip": "skip", "failover": f"failover to {to}" if to else "failover"}[
@@ -204,6 +201,13 @@ class Controls(QWidget):
             self.confirm.show_text(f"Confirm {deed}")
             self.confirm.setAccessibleName(f"Confirm {deed} of {self._channel.name}")
             self.drain()
+
+    def _place_armed(self, *, mirrored: bool) -> None:
+        self.confirm.move(2 * STEP if mirrored else 0, 0)
+        self.cancel.move(STEP if mirrored else 2 * STEP, 0)
+        words = 0 if mirrored else 3 * STEP + 8
+        self.hint.setGeometry(words, 1, BUTTON - 8, 15)
+        self.escape.setGeometry(words, 16, BUTTON - 8, 15)
 
     def drain(self) -> None:
         left = self._guard.left()

@@ -39,7 +39,7 @@ def add_actions(wall: ChannelWall, actions: Actions) -> None:
     add("stop", "Take the selected channel off air (two steps)", deed("stop"), "Shift+O")
     add("failover", "Fail it over to the best node (two steps)", deed("failover"), "Shift+F")
     add("failover_to", "Fail it over to a node", nodes, "Ctrl+Alt+F")
-    add("skip", "Skip to its next clip (two steps)", deed("skip"), "Shift+K")
+    add("skip", "Skip to its next clip (two steps)", deed("skip"), "Shift+N")
     add("playlist", "Open the playlist of the selected channel", playlist, "Shift+L")
     add("compact", "Show the channels as strips, or as tiles", wall.swap, "F4")
     actions.bind(wall.expand, "channels.compact", "Show the tiles again")

@@ -66,8 +66,12 @@ def _paint_head(painter: QPainter, look: Look, lit: bool) -> None:
         right -= 26
     if not look.chip:
         font = fonts.text(13)
-        wide = min(QFontMetricsF(font).horizontalAdvance(look.place) + 1, right - left - 8)
-        text(painter, QRectF(right - wide, 8, wide, 28), look.place, font, "t2", RIGHT)
+        room = right - left - 18 - QFontMetricsF(fonts.text(15, 600)).horizontalAdvance(look.title)
+        # The channel's title before the kind of its output, which the tooltip has too.
+        fits = QFontMetricsF(font).horizontalAdvance(look.place) <= room
+        place = look.place if fits else look.place.partition(" · ")[2] or look.place
+        wide = min(QFontMetricsF(font).horizontalAdvance(place) + 1, right - left - 8)
+        text(painter, QRectF(right - wide, 8, wide, 28), place, font, "t2", RIGHT)
         right -= wide + 10
     if right - left > 24:
         text(painter, QRectF(left, 8, right - left, 28), look.title, fonts.text(15, 600), "t1")
@@ -177,7 +181,8 @@ def paint_strip(
     if look.words:
         text(painter, words.adjusted(0, 0, 152, 0), look.words, fonts.text(13), "t2")
     else:
-        text(painter, words, look.trouble or look.clip, fonts.text(14, 600), "p2" if look.trouble else "t1")
+        token = f"p{look.priority or 2}" if look.trouble else "t1"
+        text(painter, words, look.trouble or look.clip, fonts.text(14, 600), token)
         _paint_remaining(painter, figure, look.remaining, 28, RIGHT)
     paint_beats(painter, QRectF(96, 30, 150, 18), samples, old=old)
     if look.priority and look.words:

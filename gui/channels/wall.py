@@ -29,6 +29,9 @@ from gui.session import Session
 from gui.theme import theme
 
 GAP = 4
+HEADER = 36
+WHOLE = (1 << 24) - 1  # no limit, as Qt says it
+STRIPS = 4  # that are in sight beside an inspector; the others are scrolled to
 REFUSAL_FOR = 10.0  # seconds that a refusal stays in its tile
 TWO_STEPS = "Stop, Failover and Skip need two steps"
 LOCKED = "Overrides need the database"
@@ -108,9 +111,9 @@ class ChannelWall(Surface):
 
     # Public
 
-    def compact(self, strips: bool) -> None:
+    def set_compact(self, compact: bool) -> None:
         """Strips of 56 px while something else, such as an inspector, stands in the column."""
-        self._wanted_strips, self._by_hand = strips, None
+        self._wanted_strips, self._by_hand = compact, None
         self._show_strips()
 
     @property
@@ -118,8 +121,8 @@ class ChannelWall(Surface):
         return self._strips
 
     def strips_height(self) -> int:
-        """What the wall needs as strips: its header and a strip for each channel."""
-        return 36 + len(self._order) * tile_paint.STRIP
+        """What the wall takes of a shared column: its header and a strip for each channel, four at the most."""
+        return HEADER + min(max(len(self._order), 1), STRIPS) * tile_paint.STRIP
 
     def go_to(self, channel_id: int) -> None:
         self.select(channel_id)
@@ -149,6 +152,7 @@ class ChannelWall(Surface):
         self.area.ground.update()
         if self.selected not in channels:
             self.select(self._order[0] if self._order else None)
+        self._share_column()
         self._show_hint()
         self.place()
 
@@ -187,7 +191,14 @@ class ChannelWall(Surface):
             for tile in self.tiles.values():
                 tile.set_compact(strips)
             self.place()
+        self._share_column()
         self._show_hint()
+
+    def _share_column(self) -> None:
+        """Beside an inspector the wall is as high as its strips; alone, or expanded by hand, it takes what there is."""
+        shared = self._strips and self._wanted_strips
+        self.setMaximumHeight(self.strips_height() if shared else WHOLE)
+        self.setMinimumHeight(self.strips_height() if shared else 0)
 
     def _show_hint(self) -> None:
         self.expand.setVisible(self._strips)

@@ -17,7 +17,7 @@ from gui.docking.group import Group, Panel
 from gui.glyphs import application_icon
 
 SIDES = ("left", "right")
-DEFAULT_SIZES = (796, 1120)  # of 1920
+DEFAULT_SIZES = (796, 696)  # beside the channel wall, of 1920
 
 
 def rectangle(window: QWidget) -> list[int]:

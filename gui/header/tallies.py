@@ -34,10 +34,15 @@ class TallyCell(Cell):
         left = 10 if self.dense else 16
         self._glyph.move(left, 20)
         self.word.show_text(self._words[self.dense])
-        self.number.setFont(fonts.display(28 if self.dense else 32, 600))
-        end = put(self.number, left + (20 if self.dense else 24), 10, 36)
-        put(self.word, end + (3 if self.dense else 4), 10, 16)
-        put(self.total, end + (3 if self.dense else 4), 29, 16)
+        words = self.word.fontMetrics().horizontalAdvance(self.word.full_text) + 2
+        for size in (28, 24, 20, 16) if self.dense else (32, 28, 24, 20):
+            # Two digits and more are smaller rather than cover what they count.
+            self.number.setFont(fonts.display(size, 600))
+            end = put(self.number, left + (20 if self.dense else 24), 10, 36) + (3 if self.dense else 4)
+            if end + words <= self.width() - 1:
+                break
+        put(self.word, end, 10, 16)
+        put(self.total, end, 29, 16)
 
 
 class OnAirCell(TallyCell):

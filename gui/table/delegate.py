@@ -1,18 +1,21 @@
-"""Paints the cells of a table: ground, hairline, selection, glyph, text."""
+"""Paints the cells of a table: ground, hairline, selection, glyph, text.
+
+A table that scrolls paints a hundred cells a frame: what is the same for many of them is worked out once.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from gui import fonts
 from gui.glyphs import paint_glyph
 from gui.hatch import hatch
 from gui.table.columns import Cell
-from gui.table.model import CELL_ROLE
 from gui.theme import theme
 
 if TYPE_CHECKING:
@@ -20,6 +23,22 @@ if TYPE_CHECKING:
 
 EDGE = 12  # kept free at both ends of a row
 GAP = 8  # kept free at the end of each cell
+_LINE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+SIDES = {False: int(Qt.AlignmentFlag.AlignLeft | _LINE), True: int(Qt.AlignmentFlag.AlignRight | _LINE)}
+
+
+@lru_cache(maxsize=16)
+def _face(mono: bool, figures: bool, bold: bool) -> tuple[QFont, QFontMetricsF]:
+    weight = 600 if bold else 400
+    made = fonts.mono if mono else fonts.figures if figures else fonts.text
+    font = made(13, weight)
+    return font, QFontMetricsF(font)
+
+
+@lru_cache(maxsize=4096)
+def _elided(text: str, mono: bool, figures: bool, bold: bool, width: float) -> str:
+    _, metrics = _face(mono, figures, bold)
+    return metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -31,7 +50,7 @@ class RowDelegate(QStyledItemDelegate):
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         self.paint_ground(painter, option, index)
-        cell: Cell = index.data(CELL_ROLE)
+        cell = self.table.rows_model.cell(index)
         self.paint_cell(
             painter, self.content(option.rect, index.column()), cell, self.table.is_right(index.column())
         )
@@ -50,7 +69,7 @@ class RowDelegate(QStyledItemDelegate):
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         rect = option.rect
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        selected = self.table.selectionModel().isSelected(index)
         painter.fillRect(rect, theme.colour("selbg" if selected else "bg1alt" if index.row() % 2 else "bg1"))
         if self.is_old(index) and not selected:
             painter.save()
@@ -74,10 +93,7 @@ class RowDelegate(QStyledItemDelegate):
 
     @staticmethod
     def font(cell: Cell) -> QFont:
-        weight = 600 if cell.bold else 400
-        if cell.mono:
-            return fonts.mono(13, weight)
-        return fonts.figures(13, weight) if cell.figures else fonts.text(13, weight)
+        return _face(cell.mono, cell.figures, cell.bold)[0]
 
     def paint_cell(self, painter: QPainter, rect: QRect, cell: Cell, right: bool = False) -> None:
         area = QRectF(rect).adjusted(cell.indent, 0, 0, 0)
@@ -89,9 +105,9 @@ class RowDelegate(QStyledItemDelegate):
                 cell.glyph_tone or cell.tone,
             )
             area.setLeft(area.left() + 20)
-        font = self.font(cell)
-        text = QFontMetricsF(font).elidedText(cell.text, Qt.TextElideMode.ElideRight, area.width())
-        painter.setFont(font)
+        if not cell.text:
+            return
+        painter.setFont(self.font(cell))
         painter.setPen(theme.colour(cell.tone))
-        side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
-        painter.drawText(area, int(side | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine), text)
+        text = _elided(cell.text, cell.mono, cell.figures, cell.bold, area.width())
+        painter.drawText(area, SIDES[right], text)

@@ -25,6 +25,7 @@ PARTS = {
     "flat_cost": "tests.bench.flat_cost",
     "handover": "tests.bench.handover_bench",
     "loop": "tests.bench.loop_bench",
+    "as_run_scroll": "tests.bench.as_run_scroll",
     "cold_start": "tests.bench.cold_start",
 }
 

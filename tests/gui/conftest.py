@@ -14,6 +14,7 @@ import pytest
 from pytestqt import plugin as pytest_qt
 
 from gui.loop import AirlockLoop, new_event_loop
+from tests.gui.playout_rows import rows  # noqa: F401 - a fixture
 from tests.gui.shell_fixtures import dressed, outage, station, window  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:

@@ -53,6 +53,7 @@ async def test_the_panel_follows_and_pages(
 ) -> None:
     assert window.room is not None
     panel = window.room.audit
+    window.room.panels.reveal("audit")
     await connection.execute(FILL, 1, 450)
     await eventually(lambda: len(panel.model.rows) == 200, what="the first page")
     assert panel.model.rows[0].subject_name == "Alarm 450"

@@ -43,11 +43,17 @@ async def test_the_layout_is_saved_and_restored(station: Station, tmp_path: Path
         assert window.room is not None
         area = window.room.panels
         assert [p.id for p in area.groups["right"].panels] == ["alarms", "stations"]
-        assert [p.id for p in area.groups["left"].panels] == ["recorders"]
+        assert [p.id for p in area.groups["left"].panels] == ["as_run", "playlist", "recorders"]
         assert list(area.floats["audit"].geometry().getRect()) == [40, 50, 700, 400]
         assert area.saved()["split"] == saved["split"]
         window.actions_.trigger("window.reset_layout")
-        assert [p.id for p in area.groups["left"].panels] == ["audit", "recorders", "stations"]
+        assert [p.id for p in area.groups["left"].panels] == [
+            "as_run",
+            "playlist",
+            "recorders",
+            "audit",
+            "stations",
+        ]
         assert [p.id for p in area.groups["right"].panels] == ["alarms"]
         assert area.floats == {}
         window.close()
@@ -75,6 +81,8 @@ async def test_a_broken_layout_hurts_nobody(station: Station, tmp_path: Path, br
     async with open_room(station, tmp_path) as window:
         assert window.room is not None
         assert {p.id for g in window.room.panels.groups.values() for p in g.panels} == {
+            "as_run",
+            "playlist",
             "audit",
             "recorders",
             "stations",

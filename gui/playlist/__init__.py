@@ -1,0 +1,1 @@
+"""The playlist editor: what a channel plays, in which order."""
