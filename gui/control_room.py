@@ -28,6 +28,7 @@ from gui.lag import LagMeter
 from gui.parts import Surface
 from gui.playlist.panel import PlaylistPanel
 from gui.recorders.panel import RecordersPanel
+from gui.rests import Rests
 from gui.session import Session
 from gui.stations.panel import StationsPanel
 from gui.status_bar import StatusBar
@@ -77,6 +78,8 @@ class ControlRoom(Surface):
         self.recorders = RecordersPanel(self.session, actions)
         self.timeline = TimelinePanel(self.session, actions, self.recorders.plan)
         self.inspector = Inspector(self.session, self.timeline.known, self.timeline.editor)
+        self.rests = Rests(station, lambda: self.timeline.canvas.held is not None, self)
+        self.painted.connect(self.rests.start)
         self.recorders.centre = self
         self.channels = ChannelWall(self.session, actions)
         self.header = HeaderBar(self.session, actions)
@@ -218,6 +221,7 @@ class ControlRoom(Surface):
         """Ends what runs by itself, so that the station can be stopped."""
         self.sound.stop()
         self.lag.stop()
+        self.rests.stop()
         self.session.close()
 
     # Inside

@@ -28,7 +28,7 @@ class Knowledge:
         self.worries = Worries(session, plan)
         self.words = ""
         self.rows = Rows()
-        self._looks: dict[int, tuple[Window, BarLook]] = {}
+        self._looks: dict[int, tuple[Window, BarLook, float]] = {}
         self._items: dict[int, list[Item]] | None = None
         self._blocks: dict[int, list[Block]] = {}
         self.refresh_alarms()
@@ -75,11 +75,11 @@ class Knowledge:
     # Windows
 
     def look(self, window: Window, now: datetime) -> BarLook:
-        """Kept until the window changes, unless it is one that changes with time."""
+        """Kept until the window changes; what changes with time, for as long as the clock shows the same second."""
+        second = self.session.ticker.whole_second
         known = self._looks.get(window.id)
-        near = window.status != "pending" or (window.start_at - now).total_seconds() < 600
         over = window.status in ("completed", "failed", "missed", "cancelled")
-        if known is not None and known[0] is window and (over or not near):
+        if known is not None and known[0] is window and (over or known[2] > second):
             return known[1]
         alarm = None if over else self.alarm_of(window, now)
         made = bar_look(
@@ -90,7 +90,8 @@ class Knowledge:
             0 if alarm is None else int(alarm.rank),
             "" if alarm is None else alarm.message,
         )
-        self._looks[window.id] = (window, made)
+        far = window.status == "pending" and (window.start_at - now).total_seconds() >= 600
+        self._looks[window.id] = (window, made, second + (60 if far else 1))
         return made
 
     def alarm_of(self, window: Window, now: datetime) -> Alarm | None:

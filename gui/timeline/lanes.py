@@ -44,6 +44,7 @@ class Lane:
         self.starts: Floats = np.fromiter((w.start_at.timestamp() for w in self.windows), np.float64, count)
         self.ends: Floats = np.fromiter((shown_end(w) for w in self.windows), np.float64, count)
         self.codes = np.fromiter((CODES[w.status] for w in self.windows), np.uint8, count)
+        self.ids = np.fromiter((w.id for w in self.windows), np.int64, count)
         # Ends do not increase by themselves where windows overlap; the furthest so far does.
         self.reach: Floats = np.maximum.accumulate(self.ends) if count else self.ends
 

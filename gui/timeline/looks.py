@@ -28,6 +28,7 @@ class BarLook:
     title: str
     state: str  # the bold words of the second line
     span: str
+    length: str  # "" where the state says it better
     repeats: bool
     worry: str = ""  # what is wrong, in words
     priority: int = 0  # the alarm's, when there is one
@@ -49,7 +50,8 @@ def bar_look(
         MARKS[kind],
         window.name,
         state,
-        times(window, local, length=not state),
+        times(window, local),
+        "" if state else span((window.end_at - window.start_at).total_seconds()),
         window.series_id is not None,
         worry if at_risk else "",
         at_risk,
@@ -66,12 +68,11 @@ def kind_of(window: Window, recorder: Recorder | None, now: datetime) -> str:
     return "ready" if window.start_at - now < READY else "pending"
 
 
-def times(window: Window, local: Local, *, length: bool) -> str:
+def times(window: Window, local: Local) -> str:
     start, end = local(window.start_at), local(window.end_at)
     if window.open_ended and window.status in ("starting", "running"):
         return f"since {start:%H:%M}, until stopped"
-    words = f"{start:%H:%M}–{end:%H:%M}"
-    return f"{words}  {span((window.end_at - window.start_at).total_seconds())}" if length else words
+    return f"{start:%H:%M}–{end:%H:%M}"
 
 
 def tip(

@@ -1,4 +1,5 @@
-"""Paints windows: each status with an outline, pattern and mark of its own, so that none needs its colour."""
+"""What windows are painted with: each status has an outline, pattern and mark of its own, so that none needs its
+colour. Their collisions."""
 
 from __future__ import annotations
 
@@ -7,16 +8,9 @@ from functools import lru_cache
 from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap
 
-from gui.glyphs import paint_priority
 from gui.hatch import STEP
-from gui.recorders.marks import paint_mark
 from gui.theme import theme
 from gui.timeline import texts
-from gui.timeline.looks import BarLook
-
-LINE = 16  # px of each of the two lines
-SMALLEST_TEXT = 40  # px of width from which a bar says anything
-SLIVER = 5.0  # px below which a bar is only a rectangle
 
 FILL = {
     "pending": "bg2", "ready": "bg2", "held": "bg2", "starting": "bg2", "running": "live_rest",
@@ -62,92 +56,6 @@ def cross_hatch() -> QBrush:
 
 def conflict_hatch() -> QBrush:
     return QBrush(_stripes(theme.colour("p2").name(), theme.colour("well").name()))
-
-
-def paint_bar(painter: QPainter, rect: QRectF, look: BarLook, now_x: float, left: float, lit: bool) -> None:
-    """A window of at least five pixels. `left` is where the lanes begin: text never hides behind the headers."""
-    kind = look.kind
-    box = rect.adjusted(0.5, 0.5, -0.5, -0.5)
-    edge = theme.colour("p2" if look.priority else EDGE[kind])
-    painter.setPen(QPen(edge, 1, Qt.PenStyle.DashLine if kind == "missed" else Qt.PenStyle.SolidLine))
-    painter.setBrush(theme.colour(FILL[kind]) if kind in FILL else Qt.BrushStyle.NoBrush)
-    painter.drawRect(box)
-    if kind == "failed":
-        painter.fillRect(box, cross_hatch())
-    text_left = max(rect.left(), left) + 8
-    if kind in ("running", "stopping"):
-        _progress(painter, rect, now_x)
-        text_left = max(rect.left() + 4, left) + 8
-    elif kind == "held":
-        painter.fillRect(QRectF(rect.left(), rect.top(), 4, rect.height()), theme.colour("inv"))
-        text_left += 4
-    if rect.right() - text_left >= SMALLEST_TEXT - 12:
-        _words(painter, rect, look, text_left, lit)
-
-
-def _progress(painter: QPainter, rect: QRectF, now_x: float) -> None:
-    done = min(max(now_x, rect.left()), rect.right())
-    painter.fillRect(
-        QRectF(rect.left(), rect.top(), done - rect.left(), rect.height()), theme.colour("live_dim")
-    )
-    painter.setPen(theme.colour("live_edge"))
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.drawRect(rect.adjusted(0.5, 0.5, -0.5, -0.5))
-    line = theme.colour("live_line")
-    painter.fillRect(QRectF(rect.left(), rect.bottom() - 3, done - rect.left(), 3), line)
-    painter.fillRect(QRectF(rect.left(), rect.top(), 4, rect.height()), line)
-
-
-def _words(painter: QPainter, rect: QRectF, look: BarLook, x: float, lit: bool) -> None:
-    room = rect.right() - x - 5
-    top = rect.top() + 2
-    ink = INK.get(look.kind, "t1")
-    title = texts.fitted(look.title, "title", room - 18)
-    repeat = look.repeats and texts.width(title, "title") + 18 + 18 <= room
-    second = _second(look, room)
-    if look.kind == "failed":
-        wide = 18 + texts.width(title, "title") + (18 if repeat else 0)
-        wide = max(wide, sum(texts.width(t, f) + 6 for t, f, _ in second))
-        painter.fillRect(
-            QRectF(x - 4, rect.top() + 1, min(wide + 6, room + 6), rect.height() - 2), theme.colour("bg0")
-        )
-    mark = QRectF(round(x), top + 2, 12, 12)
-    if look.priority:
-        paint_priority(painter, look.priority, mark.adjusted(-1, -1, 1, 1), filled=lit)
-    else:
-        token = "live_line" if look.kind in ("running", "stopping") else ink
-        paint_mark(painter, look.mark, mark, token)
-    painter.setPen(theme.colour(ink))
-    texts.draw(painter, x + 18, top, LINE, title, "title")
-    if repeat:
-        mark = QRectF(round(x + 24 + texts.width(title, "title")), top + 2, 12, 12)
-        paint_mark(painter, "repeat", mark, "t3" if ink == "t3" else "t2")
-    for text, font, token in second:
-        painter.setPen(theme.colour(token))
-        x += texts.draw(painter, x, top + LINE, LINE, text, font) + 6
-
-
-def _second(look: BarLook, room: float) -> list[tuple[str, str, str]]:
-    """The second line in parts, as many as fit whole."""
-    ink = "t3" if look.kind in ("completed", "cancelled") else "t2"
-    plain = look.kind in ("failed", "missed", "cancelled")
-    parts = [(look.state, "line" if plain else "bold", ink if plain else "t1")] if look.state else []
-    parts.append((look.span, "line", ink))
-    if look.worry:
-        parts.append((look.worry, "line", "p2"))
-    found: list[tuple[str, str, str]] = []
-    for text, font, token in parts:
-        wide = texts.width(text, font)
-        if wide > room:
-            text = (
-                texts.fitted(text, font, room) if token == "p2" or (not found and text == look.span) else ""
-            )
-            if text:
-                found.append((text, font, token))
-            break
-        found.append((text, font, token))
-        room -= wide + 6
-    return found
 
 
 def paint_conflict(painter: QPainter, rect: QRectF, words: str) -> None:

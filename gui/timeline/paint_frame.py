@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from PySide6.QtCore import QLineF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtGui import QPainter, QPen, QPixmap
 
 from gui.glyphs import paint_glyph, paint_priority
 from gui.hatch import hatch
@@ -110,6 +111,26 @@ def _flag(painter: QPainter, x: float, words: str, ground: str, ink: str) -> Non
 
 
 def paint_header(painter: QPainter, rect: QRectF, look: HeaderLook, selected: bool, lit: bool) -> None:
+    """Kept as a picture while it looks the same: a frame has all the headers in view."""
+    ratio = painter.device().devicePixelRatioF()
+    flashes = look.flashes and lit
+    painter.drawPixmap(
+        rect.topLeft(), _header(look, selected, flashes, rect.height(), ratio, theme.palette.name)
+    )
+
+
+@lru_cache(maxsize=512)
+def _header(look: HeaderLook, selected: bool, lit: bool, height: float, ratio: float, _theme: str) -> QPixmap:
+    made = QPixmap(round(HEADER_PX * ratio), round(height * ratio))
+    made.setDevicePixelRatio(ratio)
+    painter = QPainter(made)
+    painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
+    _paint_header(painter, QRectF(0, 0, HEADER_PX, height), look, selected, lit)
+    painter.end()
+    return made
+
+
+def _paint_header(painter: QPainter, rect: QRectF, look: HeaderLook, selected: bool, lit: bool) -> None:
     painter.fillRect(rect, theme.colour("selbg" if selected else "bg1"))
     painter.fillRect(QRectF(rect.left(), rect.bottom() - 1, rect.width(), 1), theme.colour("row"))
     painter.fillRect(QRectF(rect.right() - 1, rect.top(), 1, rect.height()), theme.colour("gap"))
@@ -117,7 +138,7 @@ def paint_header(painter: QPainter, rect: QRectF, look: HeaderLook, selected: bo
         painter.fillRect(QRectF(rect.left(), rect.top(), 3, rect.height()), theme.colour("sel"))
     lamp = QRectF(8, rect.top() + (rect.height() - 16) / 2, 16, 16)
     if look.lamp == "alarm":
-        paint_priority(painter, look.priority, lamp, filled=look.flashes and lit)
+        paint_priority(painter, look.priority, lamp, filled=lit)
     elif look.lamp in ("on-air", "off-air"):
         paint_glyph(
             painter, look.lamp, lamp.adjusted(1, 1, -1, -1), "live_line" if look.lamp == "on-air" else "t2"

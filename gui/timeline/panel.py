@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QMenu, QVBoxLayout, QWidget
 
 from core.recording.commands import cancel_window, create_window, edit_window
@@ -29,6 +30,7 @@ from gui.timeline.paint_drag import callout_lines
 from gui.timeline.question import SeriesQuestion
 from gui.timeline.snapping import GRIDS
 
+NARROW = 1100  # px of width below which the toolbar is crowded
 SPAN_WORDS = {"1h": "1 h", "4h": "4 h", "12h": "12 h", "24h": "24 h", "7d": "7 d"}
 
 
@@ -143,6 +145,13 @@ class TimelinePanel(Surface):
         self.extend_bar.wanted.connect(self.editor.extend)
         self._undo_changed()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """On a narrow screen the name of the panel and the words of the grid make room for what is used."""
+        super().resizeEvent(event)
+        narrow = self.width() < NARROW
+        self.heading.setVisible(not narrow)
+        self.snap.setVisible(not narrow or not self._session.stale)
+
     # Keeping up
 
     def _changed(self, changes: dict[str, frozenset[int]]) -> None:
@@ -168,6 +177,7 @@ class TimelinePanel(Surface):
             f"New window (N)\n{why}" if why else "New window (N); or draw one by dragging"
         )
         self.snap.setEnabled(self.canvas.locked is None)
+        self.snap.setVisible(self.width() >= NARROW or not self._session.stale)
         self._undo_changed()
         self.extend_bar.refresh()
 

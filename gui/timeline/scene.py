@@ -6,27 +6,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
-from core.recording.model import Window
+from core.recording.model import ACTIVE, Window
 from gui.theme import theme
 from gui.timeline import texts
 from gui.timeline.axis import ticks_of
+from gui.timeline.bar_layer import BarLayer
 from gui.timeline.hits import Place
 from gui.timeline.knowledge import Knowledge
+from gui.timeline.lanes import is_shown
 from gui.timeline.overview import Overview
-from gui.timeline.paint_bars import EDGE, FILL, SLIVER, paint_bar
 from gui.timeline.paint_drag import Hand, paint_guides, paint_hand, paint_waiting
 from gui.timeline.paint_frame import paint_axis, paint_grid, paint_header, paint_lanes, paint_now_line
 from gui.timeline.playlist import Block
 from gui.timeline.rows import AXIS_PX, BAR_PX, HEADER_PX, ITEM_PX, OVERVIEW_PX, Row
+from gui.timeline.slivers import NARROW, slivers
 from gui.words import plural
 
-CODE_KINDS = ("pending", "starting", "running", "stopping", "completed", "failed", "missed", "cancelled")
 EMPTY = (
     "There are no recorders yet. A node's agent brings its own: python main.py agent --node NAME. Those of other "
     "systems are rows of the table recorders."
@@ -56,10 +58,9 @@ class Scene:
         paint_now_line(painter, place, now_x)
         paint_guides(painter, place, self.hand)
         rows = place.visible()
+        self._lanes(painter, place, [r for r in rows if r.kind == "recorder"], now, now_x)
         for row in rows:
-            if row.kind == "recorder":
-                self._lane(painter, place, row, now, now_x)
-            else:
+            if row.kind == "channel":
                 self._channel(painter, place, row, at, now_x)
         paint_waiting(painter, place, self.hand)
         paint_hand(painter, place, self.hand, session)
@@ -91,59 +92,60 @@ class Scene:
 
     # Recorders
 
-    def _lane(self, painter: QPainter, place: Place, row: Row, now: datetime, now_x: float) -> None:
+    def _lanes(
+        self, painter: QPainter, place: Place, rows: Sequence[Row], now: datetime, now_x: float
+    ) -> None:
+        """What is over lies under what is planned, and what the filter does not ask for under everything."""
+        layers = {
+            key: BarLayer(now_x, HEADER_PX)
+            for key in ((True, False), (True, True), (False, False), (False, True))
+        }
+        for row in rows:
+            self._lane(painter, place, row, now, layers)
+        lit = self.known.session.ticker.lit
+        for (dim, _), layer in layers.items():
+            painter.setOpacity(0.35 if dim else 1.0)
+            layer.paint(painter, lit)
+        for window in self.selected_bars():
+            rect = self.bar_rect(place, window)
+            if rect is not None and window.id not in self.hand.hidden:
+                self._selection(painter, rect.toRect().toRectF())
+
+    def _lane(
+        self,
+        painter: QPainter,
+        place: Place,
+        row: Row,
+        now: datetime,
+        layers: dict[tuple[bool, bool], BarLayer],
+    ) -> None:
         lane = self.known.lanes.lane(row.id)
         axis = place.axis
         found = lane.between(axis.begin, axis.end)
         if not found:
             return
         part = slice(found.start, found.stop)
-        lefts = axis.left + (lane.starts[part] - axis.begin) * (axis.width / axis.span)
-        rights = axis.left + (lane.ends[part] - axis.begin) * (axis.width / axis.span)
-        lefts, rights = np.round(lefts), np.round(rights)
-        wide = rights - lefts
+        scale = axis.width / axis.span
+        lefts = np.round(axis.left + (lane.starts[part] - axis.begin) * scale)
+        rights = np.round(axis.left + (lane.ends[part] - axis.begin) * scale)
+        shown = rights > HEADER_PX
+        if hidden := self.hand.hidden:
+            shown &= ~np.isin(lane.ids[part], list(hidden))
         top = place.y(row) + (row.height - BAR_PX) / 2
-        slivers = wide < SLIVER
-        if slivers.any():
-            self._slivers(
-                painter, lefts[slivers], np.maximum(wide[slivers], 1.0), lane.codes[part][slivers], top
-            )
-        lit = self.known.session.ticker.lit
-        hidden = self.hand.hidden
-        for n in np.flatnonzero(~slivers):
-            window = lane.windows[found.start + int(n)]
-            rect = QRectF(lefts[n], top, wide[n], BAR_PX)
-            if window.id in hidden:
-                continue
-            dim = not self.known.matches(window)
-            if dim:
-                painter.setOpacity(0.35)
-            paint_bar(painter, rect, self.known.look(window, now), now_x, HEADER_PX, lit)
-            if dim:
-                painter.setOpacity(1.0)
-            if window.id in self.selected:
-                self._selection(painter, rect)
+        narrow = rights - lefts < NARROW
+        if (few := shown & narrow).any():
+            picture = slivers(lefts[few], rights[few], lane.codes[part][few], HEADER_PX, int(place.width))
+            painter.drawImage(QPointF(HEADER_PX, top), picture)
+        filtered = bool(self.known.words)
+        for n in np.flatnonzero(shown & ~narrow).tolist():
+            window = lane.windows[found.start + n]
+            rect = QRectF(lefts[n], top, rights[n] - lefts[n], BAR_PX)
+            dim = filtered and not self.known.matches(window)
+            layers[dim, window.status in ACTIVE].add(rect, self.known.look(window, now))
 
-    def _slivers(
-        self, painter: QPainter, lefts: np.ndarray, wide: np.ndarray, codes: np.ndarray, top: float
-    ) -> None:
-        """Bars too narrow to be more than a rectangle, all of one status at once."""
-        for code in np.unique(codes):
-            kind = CODE_KINDS[code]
-            mine = codes == code
-            rects = [
-                QRectF(x, top, w, BAR_PX)
-                for x, w in zip(lefts[mine].tolist(), wide[mine].tolist(), strict=True)
-            ]
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(
-                theme.colour(
-                    EDGE[kind] if kind in ("pending", "missed", "failed") else FILL.get(kind, "line3")
-                )
-            )
-            if kind in ("running", "starting", "stopping"):
-                painter.setBrush(theme.colour("live_line"))
-            painter.drawRects(rects)
+    def selected_bars(self) -> list[Window]:
+        known = self.known.lanes
+        return [w for id in self.selected if (w := known.window(id)) is not None and is_shown(w)]
 
     def _selection(self, painter: QPainter, rect: QRectF) -> None:
         painter.setPen(QPen(theme.colour("sel"), 2))
@@ -172,7 +174,7 @@ class Scene:
             self._item(painter, QRectF(left, top, max(1, right - left), ITEM_PX), block, now_x)
 
     def _item(self, painter: QPainter, rect: QRectF, block: Block, now_x: float) -> None:
-        if rect.width() < SLIVER:
+        if rect.width() < 5:
             painter.fillRect(rect, theme.colour("on_now" if block.current else "line2"))
             return
         painter.setPen(theme.colour("plan_edge" if block.current else "line2"))

@@ -53,13 +53,19 @@ def fitted(text: str, font: str, room: float) -> str:
     return found if len(found) > 2 else ""
 
 
-@lru_cache(maxsize=4096)
-def _prepared(text: str, font: str) -> QStaticText:
+@lru_cache(maxsize=8192)
+def prepared(text: str, font: str) -> QStaticText:
     made = QStaticText(text)
     made.setTextFormat(Qt.TextFormat.PlainText)
     made.setPerformanceHint(QStaticText.PerformanceHint.AggressiveCaching)
     made.prepare(font=font_of(font))
     return made
+
+
+@lru_cache(maxsize=64)
+def lift(font: str, height: int) -> float:
+    """How far below the top of a line of this height its text is drawn, so that it stands in the middle."""
+    return round((height - _metrics(font).height()) / 2)
 
 
 def draw(painter: QPainter, x: float, top: float, height: float, text: str, font: str) -> float:
@@ -68,5 +74,5 @@ def draw(painter: QPainter, x: float, top: float, height: float, text: str, font
         return 0.0
     painter.setFont(font_of(font))
     metrics = _metrics(font)
-    painter.drawStaticText(QPointF(x, round(top + (height - metrics.height()) / 2)), _prepared(text, font))
+    painter.drawStaticText(QPointF(x, round(top + (height - metrics.height()) / 2)), prepared(text, font))
     return width(text, font)
