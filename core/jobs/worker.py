@@ -266,7 +266,8 @@ class Worker:
             except BaseException:
                 self._done[:0], self._failed[:0] = done, failed
                 raise
-        self._unwritten = 0
+            self._unwritten = len(self._done) + len(self._failed)
+            self._woken.set()
 
     async def _write_batch(
         self,

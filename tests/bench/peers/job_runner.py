@@ -44,7 +44,7 @@ async def trickle(put: Put, count: Count, pickups: int) -> list[float]:
 
 
 async def drained(connection: asyncpg.Connection, left: str) -> None:
-    while await connection.fetchval(left):
+    while await connection.fetchval(left):  # noqa: ASYNC110 - the database has no event for it
         await asyncio.sleep(0.002)
 
 
@@ -74,7 +74,9 @@ async def airlock(url: str, jobs: int, pickups: int) -> tuple[float, list[float]
     began = time.perf_counter()
     worker = asyncio.create_task(Worker(database, "bench", registry, concurrency=2 * BATCH).run(stop))
     await count.all.wait()
-    await drained(connection, "SELECT EXISTS (SELECT 1 FROM job_runs WHERE status = 'running' AND stale_at IS NOT NULL)")
+    await drained(
+        connection, "SELECT EXISTS (SELECT 1 FROM job_runs WHERE status = 'running' AND stale_at IS NOT NULL)"
+    )
     seconds = time.perf_counter() - began
     waits = await trickle(put, count, pickups)
     stop.set()
@@ -121,9 +123,7 @@ async def procrastinate(url: str, jobs: int, pickups: int) -> tuple[float, list[
     import procrastinate as peer
 
     logging.getLogger("procrastinate").setLevel(logging.ERROR)
-    connector = peer.PsycopgConnector(
-        conninfo=url, kwargs={"options": "-c jit=off"}, min_size=4, max_size=16
-    )
+    connector = peer.PsycopgConnector(conninfo=url, kwargs={"options": "-c jit=off"}, min_size=4, max_size=16)
     app = peer.App(connector=connector)
     count = Count(jobs)
 
