@@ -29,7 +29,8 @@ TABLES = frozenset({"cron_jobs", "job_runs", "job_workers"})
 BATCH = 500
 SYNC = timedelta(minutes=1)
 PURGE = timedelta(minutes=1)
-BREATH = 0.02  # seconds between two passes that others asked for: a burst of changes is one pass
+# Between two passes: a thousand retries that fall due one after another, or runs that end all the time, are few passes.
+PACE = timedelta(milliseconds=50)
 
 
 def wrong_job(job: CronJob, why: str) -> Condition:
@@ -51,7 +52,14 @@ class JobsLane:
     async def run(self, context: LaneContext) -> None:
         term = Term(context, self._registry, self._tick)
         woken = asyncio.Event()
-        unsubscribe = context.wake_ups(lambda table: woken.set() if table in TABLES else None)
+
+        def changed(table: str) -> None:
+            if table in TABLES:
+                woken.set()
+            if table == "job_workers":
+                term.workers_changed = True
+
+        unsubscribe = context.wake_ups(changed)
         try:
             while not context.stopping.is_set():
                 woken.clear()
@@ -72,7 +80,7 @@ class JobsLane:
             for wait in waits:
                 wait.cancel()
         if not sleeper.done():
-            await context.rest(BREATH)
+            await context.rest(PACE.total_seconds())
 
 
 class Term:
@@ -86,6 +94,7 @@ class Term:
         self._last_sync: datetime | None = None
         self._last_purge: datetime | None = None
         self._last_tick: datetime | None = None
+        self.workers_changed = True
         self.seconds: float | None = None
 
     async def run_pass(self) -> datetime:
@@ -99,7 +108,8 @@ class Term:
             full = await self._plan(connection, now)
             full |= len(await connection.fetch(SQL.promote, now, BATCH)) == BATCH
             full |= await self._rescue(connection, now)
-            if self._last_tick is None or now - self._last_tick >= self._tick:
+            if self.workers_changed or self._last_tick is None or now - self._last_tick >= self._tick:
+                self.workers_changed = False
                 await self._match_workers(connection)
                 self._last_tick = now
             full |= await self._purge(connection, now)
@@ -108,7 +118,7 @@ class Term:
         latest = self._last_tick + self._tick
         if full:
             return now
-        return latest if due is None else max(min(latest, due), now)
+        return latest if due is None else max(min(latest, due), now + PACE)
 
     async def _sync(self, connection: AnyConnection) -> None:
         """Enters the jobs that code defines and the table does not have. Nothing is removed or overwritten."""
@@ -152,7 +162,7 @@ class Term:
             if (verdict := rules.rescue(run, now, self._chance.random())) is not None
         ]
         if verdicts:
-            settled = await store.fail(connection, verdicts)
+            settled = await store.fail(connection, verdicts, now)
             log.warning("%d runs were no longer looked after", len(settled))
         return len(expired) == BATCH
 

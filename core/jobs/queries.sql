@@ -45,7 +45,7 @@ UPDATE job_runs r SET status = 'running', attempt = attempt + 1, lease_token = $
     stale_at = clock_timestamp() + stale_timeout, deadline_at = clock_timestamp() + time_limit
 WHERE id = ANY (ARRAY(SELECT id FROM chosen))
 RETURNING id, job_name, handler, arguments, scope_kind, scope_id, plan_time, queue, priority, attempt, max_attempts,
-    extract(epoch FROM time_limit)::float8, extract(epoch FROM stale_timeout)::float8, rank
+    extract(epoch FROM time_limit)::float8, extract(epoch FROM stale_timeout)::float8, rank, exclusive
 
 -- name: complete
 -- Only by whoever holds the lease. What does not come back was taken away: the result is refused. Here and below
@@ -66,8 +66,8 @@ WHERE r.id = m.id AND r.lease_token = m.token
 RETURNING r.id
 
 -- name: fail
--- Also what the leader finds expired: with the token of the lease that expired, so that one renewed or finished
--- in the meantime is left alone.
+-- Also what the leader finds expired: with the token of the lease that expired and the instant ($7) by which it had,
+-- so that one renewed or finished in the meantime is left alone.
 UPDATE job_runs r SET status = m.status, error_code = m.code, lease_token = NULL, progress = NULL,
     run_at = clock_timestamp() + m.delay,
     finished_at = CASE WHEN m.status = 'failed' THEN clock_timestamp() END,
@@ -76,6 +76,7 @@ UPDATE job_runs r SET status = m.status, error_code = m.code, lease_token = NULL
 FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::interval[])
     AS m(id, token, status, code, message, delay)
 WHERE r.id = m.id AND r.lease_token = m.token
+  AND ($7::timestamptz IS NULL OR least(r.stale_at, r.deadline_at) <= $7)
 RETURNING r.id, r.job_name, r.scope_id, r.priority, r.status, m.message
 
 -- name: hand_back
@@ -226,8 +227,15 @@ DELETE FROM job_workers WHERE last_seen_at < now() - interval '1 day'
 -- What people and /metrics ask.
 
 -- name: waiting
-SELECT queue, priority, status, count(*) AS runs FROM job_runs
-WHERE status IN ('pending', 'queued', 'scheduled', 'retryable', 'running') GROUP BY queue, priority, status
+-- In parts, each with an index of its own: together they would be looked for among all that are over.
+SELECT queue, priority, status, count(*) AS runs FROM job_runs WHERE status = 'pending' GROUP BY queue, priority, status
+UNION ALL
+SELECT queue, priority, status, count(*) FROM job_runs WHERE status = 'queued' GROUP BY queue, priority, status
+UNION ALL
+SELECT queue, priority, status, count(*) FROM job_runs WHERE status IN ('scheduled', 'retryable')
+GROUP BY queue, priority, status
+UNION ALL
+SELECT queue, priority, status, count(*) FROM job_runs WHERE status = 'running' GROUP BY queue, priority, status
 
 -- name: finished_lately
 SELECT status, count(*) AS runs FROM job_runs

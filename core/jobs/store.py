@@ -25,9 +25,11 @@ build_expired = builder(Expired)
 Held = tuple[int, Any]
 
 
-async def fail(connection: AnyConnection, verdicts: Sequence[tuple[Held, Verdict]]) -> set[int]:
+async def fail(
+    connection: AnyConnection, verdicts: Sequence[tuple[Held, Verdict]], expired_by: datetime | None = None
+) -> set[int]:
     """Writes failures, all in one statement; says which were still ours. What a high-priority job could not do
-    for good is alarmed."""
+    for good is alarmed. `expired_by`: only where the lease had expired by then."""
     rows = await connection.fetch(
         SQL.fail,
         [held[0] for held, _ in verdicts],
@@ -36,6 +38,7 @@ async def fail(connection: AnyConnection, verdicts: Sequence[tuple[Held, Verdict
         [v.code for _, v in verdicts],
         [v.message for _, v in verdicts],
         [v.delay for _, v in verdicts],
+        expired_by,
     )
     for row in rows:
         if row["status"] == RunStatus.FAILED and row["priority"] == "high":

@@ -1,8 +1,9 @@
 """A worker: takes runs in queue order, carries them out, and says how they ended.
 
 What must stay true: a result is written only under the lease it was won with; a handler whose lease is gone, or
-whose time is over, is cancelled; no more run at once than the limits say, and none of them waits for another. A
-worker that leaves takes no more, finishes what it can, and hands back the rest.
+whose time is over, is cancelled, also by a worker that cannot reach the database and so cannot know whether it still
+holds it; no more run at once than the limits say, and none of them waits for another. A worker that leaves takes no
+more, finishes what it can, and hands back the rest.
 
 Few round trips: runs are taken and finished in batches, on two connections, so that the next batch is taken while
 the last is being written.
@@ -34,6 +35,7 @@ log = logging.getLogger(__name__)
 CHANNEL = "airlock_jobs"
 LOOK = 5.0  # seconds between two looks that nobody asked for: the safety net
 BEAT = 1.0
+WATCH = 0.1
 RETRY = (0.1, 0.25, 0.5, 1.0)
 CLASH = "runs_one_at_a_time"
 LEAVING = 10.0  # seconds in which a worker that leaves lets its handlers finish
@@ -43,7 +45,10 @@ LEAVING = 10.0  # seconds in which a worker that leaves lets its handlers finish
 class InHand:
     lease: Lease
     context: RunContext
-    ends: float  # by the steady counter
+    ends: float  # by the steady counter, like all times here
+    held_until: (
+        float  # before the database calls the lease stale: counted from before it was asked to renew it
+    )
     task: asyncio.Task[None] | None = None
     lost: bool = False
     late: bool = False
@@ -87,7 +92,7 @@ class Worker:
         self._running = dict.fromkeys(QUEUES, 0)
         self._done: list[tuple[Lease, str | None]] = []
         self._failed: list[tuple[Lease, Verdict]] = []
-        self._unwritten = 0
+        self._being_written = 0
         self._woken = asyncio.Event()
         self._to_write = asyncio.Event()
         self._beat_now = asyncio.Event()
@@ -99,9 +104,14 @@ class Worker:
     def running(self) -> int:
         return len(self._in_hand)
 
+    @property
+    def _unwritten(self) -> int:
+        return len(self._done) + len(self._failed) + self._being_written
+
     async def run(self, stop: asyncio.Event) -> None:
         """Works until told to stop; a lost database is waited for."""
         ending = asyncio.create_task(stop.wait())
+        watching = asyncio.create_task(self._watch(), name="watch leases")
         failures = 0
         try:
             while not stop.is_set():
@@ -118,6 +128,7 @@ class Worker:
                 await asyncio.wait({ending}, timeout=RETRY[min(failures, len(RETRY) - 1)])
         finally:
             ending.cancel()
+            watching.cancel()
             for held in list(self._in_hand):
                 held.lost = True
                 if held.task is not None:
@@ -150,8 +161,10 @@ class Worker:
             for part in parts:
                 if part.done():
                     part.result()
+            # What it is taking at this moment is let in: a claim that was cut off would be held by nobody.
             self._leaving = True
-            parts[0].cancel()
+            self._woken.set()
+            await parts[0]
             await self._leave(writing, guard)
         finally:
             for part in parts:
@@ -172,12 +185,13 @@ class Worker:
     async def _take(self, connection: Connection) -> None:
         claim = await connection.prepare(SQL.claim)
         handlers = list(self._handlers)
-        while True:
+        while not self._leaving:
             self._woken.clear()
             room = self._concurrency - len(self._in_hand)
             if room > 0 and self._unwritten <= 2 * self._concurrency:
                 wanted = [self._per_queue[q] - self._running[q] for q in QUEUES]
                 token = uuid.uuid4()
+                asked = steady()
                 try:
                     rows = await claim.fetch(token, self.name, self._node_id, handlers, room, *wanted)
                 except asyncpg.UniqueViolationError as error:
@@ -186,8 +200,9 @@ class Worker:
                     await asyncio.sleep(self._chance.uniform(0, 0.02))
                     self._woken.set()
                     continue
-                self._begin(rows, token)
-                if len(rows) == room:
+                self._begin(rows, token, asked)
+                # Runs that exclude each other take the places of others in the choice: there may be more to take.
+                if len(rows) == room or any(row[14] for row in rows):
                     await asyncio.sleep(0)
                     continue
             try:
@@ -196,14 +211,16 @@ class Worker:
             except TimeoutError:
                 pass
 
-    def _begin(self, rows: list[asyncpg.Record], token: uuid.UUID) -> None:
+    def _begin(self, rows: list[asyncpg.Record], token: uuid.UUID, asked: float) -> None:
         now = steady()
         self.counters.claimed += len(rows)
         if len(rows) > 1:
             rows.sort(key=lambda r: (r[13], r[0]))  # an UPDATE gives them back in any order
         for row in rows:
             lease = Lease(*row[:13], token)  # type: ignore[call-arg]
-            held = InHand(lease, RunContext(lease, self._services), now + lease.limit_s)
+            held = InHand(
+                lease, RunContext(lease, self._services), now + lease.limit_s, asked + lease.stale_s
+            )
             self._in_hand.add(held)
             self._running[lease.queue] += 1
             held.task = asyncio.create_task(self._carry_out(held))
@@ -236,7 +253,6 @@ class Worker:
         finally:
             self._in_hand.discard(held)
             self._running[lease.queue] -= 1
-            self._unwritten += 1
             self._to_write.set()
             self._woken.set()
 
@@ -261,12 +277,14 @@ class Worker:
         while self._done or self._failed:
             done, self._done = self._done, []
             failed, self._failed = self._failed, []
+            self._being_written = len(done) + len(failed)
             try:
                 await self._write_batch(connection, done, failed)
             except BaseException:
                 self._done[:0], self._failed[:0] = done, failed
                 raise
-            self._unwritten = len(self._done) + len(self._failed)
+            finally:
+                self._being_written = 0
             self._woken.set()
 
     async def _write_batch(
@@ -318,7 +336,6 @@ class Worker:
             except TimeoutError:
                 pass
             self._beat_now.clear()
-            self._end_late()
             async with guard:
                 held = list(self._in_hand)
                 if held:
@@ -331,6 +348,7 @@ class Worker:
                     )
 
     async def _renew(self, connection: Connection, held: list[InHand]) -> None:
+        asked = steady()
         rows = await connection.fetch(
             SQL.heartbeat,
             [h.lease.id for h in held],
@@ -339,18 +357,30 @@ class Worker:
         )
         mine = {row["id"] for row in rows}
         for one in held:
-            if one.lease.id not in mine and one in self._in_hand:
-                one.lost = True
-                log.info("run %d of %s was taken away", one.lease.id, one.lease.job_name)
-                if one.task is not None:
-                    one.task.cancel()
+            if one.lease.id in mine:
+                one.held_until = asked + one.lease.stale_s
+            elif one in self._in_hand:
+                self._drop(one, "was taken away")
 
-    def _end_late(self) -> None:
-        now = steady()
-        for held in self._in_hand:
-            if held.ends <= now and not held.late and held.task is not None:
-                held.late = True
-                held.task.cancel()
+    def _drop(self, held: InHand, why: str) -> None:
+        """Ends a handler that may not go on; what it says no longer counts."""
+        held.lost = True
+        log.info("run %d of %s %s", held.lease.id, held.lease.job_name, why)
+        if held.task is not None:
+            held.task.cancel()
+
+    async def _watch(self) -> None:
+        """Needs no database: ends what took too long, and what somebody else may hold by now."""
+        while True:
+            now = steady()
+            for held in [h for h in self._in_hand if not h.lost and h.task is not None]:
+                if held.held_until <= now:
+                    self._drop(held, "could not be renewed in time")
+                elif held.ends <= now and not held.late:
+                    held.late = True
+                    assert held.task is not None
+                    held.task.cancel()
+            await asyncio.sleep(WATCH)
 
     # -- leaving ---------------------------------------------------------------------------------
 
