@@ -77,6 +77,7 @@ class Worker:
         node: str = "",
         concurrency: int = 10,
         per_queue: Mapping[str, int] | None = None,
+        leaving: float | None = None,
     ) -> None:
         self._database = database
         self.name = name
@@ -87,6 +88,7 @@ class Worker:
         self._per_queue = {
             queue: min((per_queue or {}).get(queue, concurrency), concurrency) for queue in QUEUES
         }
+        self._leave_within = LEAVING if leaving is None else leaving
         self.counters = Counters()
         self._in_hand: set[InHand] = set()
         self._running = dict.fromkeys(QUEUES, 0)
@@ -387,7 +389,7 @@ class Worker:
     async def _leave(self, connection: Connection, guard: asyncio.Lock) -> None:
         tasks = [h.task for h in self._in_hand if h.task is not None]
         if tasks:
-            await asyncio.wait(tasks, timeout=LEAVING)
+            await asyncio.wait(tasks, timeout=self._leave_within)
         left = list(self._in_hand)
         async with guard:
             await self._flush(connection)
