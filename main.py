@@ -21,6 +21,8 @@ from core.agent import program as agent_program
 from core.embedded import caretaker
 from core.embedded.plant import EmbeddedPlant
 from core.errors import AirlockError, SettingsError
+from core.jobs.lane import JobsLane
+from core.jobs.shipped import shipped
 from core.lanes import Lane
 from core.playout.lane import PlayoutLane
 from core.playout.sidecar_client import SidecarClient
@@ -133,6 +135,7 @@ def make_station(settings: Settings, plant: Opened, kind: str) -> Station:
             timedelta(milliseconds=settings.tick_ms),
             timedelta(milliseconds=settings.probe_ms),
         ),
+        JobsLane(shipped(), timedelta(milliseconds=settings.tick_ms)),
     ]
     identity = Identity(settings.station or default_name(), kind, settings.operator)
     station = Station(plant.url, identity, lanes, plant.token)
