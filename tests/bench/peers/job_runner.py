@@ -72,12 +72,13 @@ async def airlock(url: str, jobs: int, pickups: int) -> tuple[float, list[float]
     registry.add("nothing", nothing)
     stop = asyncio.Event()
     began = time.perf_counter()
-    worker = asyncio.create_task(Worker(database, "bench", registry, concurrency=2 * BATCH).run(stop))
+    worker = asyncio.create_task(Worker(database, "bench", registry, concurrency=BATCH).run(stop))
     await count.all.wait()
     await drained(
         connection, "SELECT EXISTS (SELECT 1 FROM job_runs WHERE status = 'running' AND stale_at IS NOT NULL)"
     )
     seconds = time.perf_counter() - began
+    assert await connection.fetchval("SELECT count(*) FROM job_runs WHERE status = 'completed'") == jobs
     waits = await trickle(put, count, pickups)
     stop.set()
     await worker
