@@ -24,6 +24,7 @@ from core.errors import AirlockError, SettingsError
 from core.jobs.lane import JobsLane
 from core.jobs.shipped import shipped
 from core.lanes import Lane
+from core.metrics import PORT, StationMetrics
 from core.playout.lane import PlayoutLane
 from core.playout.sidecar_client import SidecarClient
 from core.recording.commands import stop_now
@@ -155,6 +156,8 @@ async def run_scheduler(settings: Settings, until_idle: bool) -> int:
     plant = await open_plant(settings)
     station = make_station(settings, plant, "headless")
     await station.start()
+    metrics = StationMetrics(station)
+    await metrics.serve(settings.metrics_port or PORT)
     if plant.embedded is not None:
         await plant.embedded.start_agents()
     log.info("%s runs; SIGTERM or Ctrl-C ends it", station.name)
@@ -165,6 +168,7 @@ async def run_scheduler(settings: Settings, until_idle: bool) -> int:
     for wait in waits:
         wait.cancel()
     log.info("%s leaves", station.name)
+    await metrics.close()
     await station.stop()
     if plant.embedded is not None:
         await plant.embedded.close_if_idle()
@@ -198,6 +202,9 @@ def run_control_room(settings: Settings) -> int:
         station = make_station(settings, plant, "desktop")
         desk.progress("Connecting…")
         await station.start()
+        metrics = StationMetrics(station)
+        if settings.metrics_port:
+            await metrics.serve(settings.metrics_port)
         # Beside the window, not before it: what runs already is only found again.
         agents = asyncio.create_task(plant.embedded.start_agents()) if plant.embedded is not None else None
         await desk.attach(station)
@@ -208,6 +215,7 @@ def run_control_room(settings: Settings) -> int:
             await agents
         if leaving is Leaving.STOP_EVERYTHING:
             await stop_recordings(station)
+        await metrics.close()
         await station.stop()
         if plant.embedded is not None:
             if leaving is Leaving.STOP_EVERYTHING:

@@ -176,6 +176,7 @@ class Agent:
             "spawn_ms": {
                 e: round(r.spawn_ms, 2) for e, r in self.recorders.items() if r.spawn_ms is not None
             },
+            "jobs": self._jobs.pid,
             "volumes": [] if disk is None else [asdict(disk)],
         }
 

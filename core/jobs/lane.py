@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 import asyncpg
 
+from core import passes
 from core.alarms import store as alarms
 from core.alarms.model import Condition, Priority
 from core.db.database import AnyConnection
@@ -46,8 +47,6 @@ class JobsLane:
     def __init__(self, registry: Registry, tick: timedelta) -> None:
         self._registry = registry
         self._tick = tick
-        self.passes = 0
-        self.last_pass_s: float | None = None
 
     async def run(self, context: LaneContext) -> None:
         term = Term(context, self._registry, self._tick)
@@ -64,8 +63,6 @@ class JobsLane:
             while not context.stopping.is_set():
                 woken.clear()
                 due = await term.run_pass()
-                self.passes += 1
-                self.last_pass_s = term.seconds
                 await self._wait(context, due, woken)
         finally:
             unsubscribe()
@@ -95,7 +92,6 @@ class Term:
         self._last_purge: datetime | None = None
         self._last_tick: datetime | None = None
         self.workers_changed = True
-        self.seconds: float | None = None
 
     async def run_pass(self) -> datetime:
         """Returns when the next is due."""
@@ -114,7 +110,7 @@ class Term:
                 self._last_tick = now
             full |= await self._purge(connection, now)
             due = await connection.fetchval(SQL.next_due)
-        self.seconds = asyncio.get_running_loop().time() - began
+        passes.of("jobs").note(asyncio.get_running_loop().time() - began, now)
         latest = self._last_tick + self._tick
         if full:
             return now
