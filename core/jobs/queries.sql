@@ -250,3 +250,26 @@ SELECT * FROM cron_jobs ORDER BY name
 
 -- name: last_runs
 SELECT DISTINCT ON (job_id) * FROM job_runs WHERE job_id = ANY ($1::bigint[]) ORDER BY job_id, id DESC
+
+-- name: open_runs
+-- In parts, each by its own index, and no more of each than is shown: a queue of a million costs as much as one of ten.
+(SELECT * FROM job_runs WHERE status = 'running' ORDER BY rank, id LIMIT $1)
+UNION ALL
+(SELECT * FROM job_runs WHERE status = 'pending' ORDER BY rank, id LIMIT $1)
+UNION ALL
+(SELECT * FROM job_runs WHERE status = 'queued' ORDER BY rank, id LIMIT $1)
+UNION ALL
+(SELECT * FROM job_runs WHERE status IN ('scheduled', 'retryable') ORDER BY run_at LIMIT $1)
+LIMIT $1
+
+-- name: history
+(SELECT * FROM job_runs WHERE status = 'completed' ORDER BY finished_at DESC LIMIT $1)
+UNION ALL
+(SELECT * FROM job_runs WHERE status = 'failed' ORDER BY finished_at DESC LIMIT $1)
+UNION ALL
+(SELECT * FROM job_runs WHERE status = 'cancelled' ORDER BY finished_at DESC LIMIT $1)
+ORDER BY finished_at DESC LIMIT $1
+
+-- name: workers_here
+SELECT name, running, concurrency, last_seen_at FROM job_workers
+WHERE left_at IS NULL AND last_seen_at > now() - interval '15 seconds' ORDER BY name

@@ -27,6 +27,8 @@ ASKED: dict[str, tuple[str, tuple[Any, ...]]] = {
     "show_pending": (SQL.show_pending, (["work"], [1])),
     "purge": (SQL.purge, ("completed", NOW - timedelta(hours=24), 500)),
     "waiting": (SQL.waiting, ()),
+    "open_runs": (SQL.open_runs, (300,)),
+    "history": (SQL.history, (300,)),
     "page": (SQL.page, (None, None, 100)),
     "open_run": (commands.SQL.open_run, ("nightly", "plant", "")),
 }
