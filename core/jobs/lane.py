@@ -102,7 +102,8 @@ class Term:
                 await self._sync(connection)
                 self._last_sync = now
             full = await self._plan(connection, now)
-            full |= len(await connection.fetch(SQL.promote, now, BATCH)) == BATCH
+            if await connection.fetchval(SQL.anything_to_promote, now):
+                full |= len(await connection.fetch(SQL.promote, now, BATCH)) == BATCH
             full |= await self._rescue(connection, now)
             if self.workers_changed or self._last_tick is None or now - self._last_tick >= self._tick:
                 self.workers_changed = False
@@ -166,12 +167,16 @@ class Term:
         rows = await connection.fetch(SQL.workers, rules.SEEN_WITHIN, rules.FORGOTTEN_AFTER)
         pairs = [(h, row["node_id"]) for row in rows if row["available"] for h in row["handlers"]]
         names, nodes = [p[0] for p in pairs], [p[1] for p in pairs]
-        await connection.execute(SQL.show_queued, names, nodes)
-        await connection.execute(SQL.show_pending, names, nodes)
+        found = await connection.fetchrow(SQL.anything_to_show, names, nodes)
+        if found is not None and found["queued"]:
+            await connection.execute(SQL.show_queued, names, nodes)
+        if found is not None and found["pending"]:
+            await connection.execute(SQL.show_pending, names, nodes)
         if pairs:  # without any worker nobody can tell what the programs of this plant know
             known = {h for row in rows if row["remembered"] for h in row["handlers"]}
             known |= set(self._registry.handlers)
-            await connection.execute(SQL.cancel_unknown, list(known), rules.FORGOTTEN_AFTER)
+            if await connection.fetchval(SQL.anything_unknown, list(known), rules.FORGOTTEN_AFTER):
+                await connection.execute(SQL.cancel_unknown, list(known), rules.FORGOTTEN_AFTER)
 
     async def _purge(self, connection: AnyConnection, now: datetime) -> bool:
         if self._last_purge is not None and now - self._last_purge < PURGE:

@@ -47,6 +47,11 @@ WHERE id = ANY (ARRAY(SELECT id FROM chosen))
 RETURNING id, job_name, handler, arguments, scope_kind, scope_id, plan_time, queue, priority, attempt, max_attempts,
     extract(epoch FROM time_limit)::float8, extract(epoch FROM stale_timeout)::float8, rank, exclusive
 
+-- name: anything_to_take
+-- Before a look that nobody asked for: a claim that finds nothing would be announced to everybody.
+SELECT EXISTS (SELECT 1 FROM job_runs WHERE status = 'pending' AND handler = ANY ($1::text[])
+                 AND (node_id IS NULL OR node_id = $2::bigint))
+
 -- name: complete
 -- Only by whoever holds the lease. What does not come back was taken away: the result is refused. Here and below
 -- the token alone says that the run is running (a constraint holds that), and rows are found by their number:
@@ -172,6 +177,26 @@ ON CONFLICT (name) DO NOTHING
 
 -- name: known_jobs
 SELECT name FROM cron_jobs
+
+-- An UPDATE announces itself, also one that finds nothing: the questions before it keep a quiet plant quiet, and the
+-- lane from waking itself for ever.
+
+-- name: anything_to_promote
+SELECT EXISTS (SELECT 1 FROM job_runs WHERE status IN ('scheduled', 'retryable') AND run_at <= $1)
+
+-- name: anything_to_show
+-- $1, $2: pairs of a handler and a node that has it.
+WITH here AS (SELECT * FROM unnest($1::text[], $2::bigint[]) AS w(handler, node_id))
+SELECT EXISTS (SELECT 1 FROM job_runs r WHERE r.status = 'pending' AND NOT EXISTS (
+        SELECT 1 FROM here w WHERE w.handler = r.handler AND (r.node_id IS NULL OR r.node_id = w.node_id))) AS queued,
+    EXISTS (SELECT 1 FROM job_runs r WHERE r.status = 'queued' AND EXISTS (
+        SELECT 1 FROM here w WHERE w.handler = r.handler AND (r.node_id IS NULL OR r.node_id = w.node_id))) AS pending
+
+-- name: anything_unknown
+SELECT EXISTS (SELECT 1 FROM job_runs r WHERE r.status = 'queued' AND r.handler <> ALL ($1::text[])
+                 AND r.run_at < now() - $2::interval)
+    OR EXISTS (SELECT 1 FROM job_runs r WHERE r.status IN ('scheduled', 'retryable') AND r.handler <> ALL ($1::text[])
+                 AND r.run_at < now() - $2::interval)
 
 -- name: promote
 UPDATE job_runs SET status = 'pending'

@@ -207,11 +207,18 @@ class Worker:
                 if len(rows) == room or any(row[14] for row in rows):
                     await asyncio.sleep(0)
                     continue
+            await self._sleep(connection, handlers)
+
+    async def _sleep(self, connection: Connection, handlers: list[str]) -> None:
+        """Until somebody says that there may be something to take, or the safety net finds it."""
+        while True:
             try:
                 async with asyncio.timeout(LOOK):
                     await self._woken.wait()
+                return
             except TimeoutError:
-                pass
+                if await connection.fetchval(SQL.anything_to_take, handlers, self._node_id):
+                    return
 
     def _begin(self, rows: list[asyncpg.Record], token: uuid.UUID, asked: float) -> None:
         now = steady()

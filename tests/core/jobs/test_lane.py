@@ -8,11 +8,15 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
+from core import passes
 from core.db.database import Connection
 from core.jobs import store
+from core.jobs.lane import JobsLane
 from core.jobs.model import Definition
 from core.jobs.registry import Registry
+from core.station import Identity, Station
 from tests.core.jobs.conftest import AddJob, Driven, MakeTerm
+from tests.patience import patiently
 
 HOUR = timedelta(hours=1)
 ALIVE = "INSERT INTO job_workers (name, handlers, concurrency) VALUES ('w', '{work}', 1)"
@@ -334,3 +338,20 @@ async def test_a_node_job_runs_once_on_each_node(
     await term.run_pass()
     rows = await planned(connection)
     assert len(rows) == 2 and len({r["node_id"] for r in rows} - {None}) == 2
+
+
+async def test_a_quiet_plant_is_quiet(plant: str) -> None:
+    """What a pass does must not wake the next one."""
+    station = Station(
+        plant, Identity("ALPHA", "headless", "kim"), [JobsLane(Registry(), timedelta(seconds=60))]
+    )
+    before = passes.of("jobs").count
+    await station.start()
+    try:
+        await patiently(lambda: passes.of("jobs").count > before, within=20)
+        await asyncio.sleep(1.5)
+        assert (
+            passes.of("jobs").count - before < 8
+        )  # the first, and those that the station's own arrival asks for
+    finally:
+        await station.stop()

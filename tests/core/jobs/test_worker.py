@@ -344,3 +344,20 @@ async def test_one_long_job_stalls_nobody(connection: Connection, work: Work, un
     await patiently(lambda: len(long.begun) == 1)
     await store.enqueue(connection, "short", [{}] * 50)
     await until("SELECT count(*) FROM job_runs WHERE handler = 'short' AND status = 'completed'", 50)
+
+
+async def test_what_nobody_was_told_of_is_found_by_the_safety_net_and_idle_workers_tell_nobody(
+    connection: Connection, work: Work, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "LOOK", 0.05)
+    handler = Recorder()
+    work(work=handler)
+    await until("SELECT count(*) FROM job_workers", 1)
+    await asyncio.sleep(0.2)
+    heard: list[object] = []
+    await connection.add_listener("airlock", lambda *said: heard.append(said[3]))
+    await asyncio.sleep(0.5)  # ten looks
+    assert heard == []
+    await connection.execute("ALTER TABLE job_runs DISABLE TRIGGER USER")
+    await store.enqueue(connection, "work", [{"n": 1}])
+    await patiently(lambda: handler.begun == [1])
