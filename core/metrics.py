@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 import asyncpg
@@ -24,6 +24,7 @@ from core.clock import steady
 from core.db.queries import beside
 from core.errors import DatabaseLost
 from core.jobs import store as jobs
+from core.read_model import Changes
 from core.station import Station
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ class StationMetrics(Collector):
         self._station = station
         self.registry = CollectorRegistry()
         self._start = self._lateness("start", "From a window's start to its request")
-        self._stop = self._lateness("stop", "From a window's end to its stop request")
+        self._stop = self._lateness("stop", "From a window's end until it was stopped")
         self._attempts = Total(
             "airlock_recorder_operations",
             "Starts and stops tried",
@@ -60,6 +61,8 @@ class StationMetrics(Collector):
         self._runs: dict[tuple[str, str, str], int] = {}
         self._over: dict[str, int] = {}
         self._workers: list[asyncpg.Record] = []
+        self._stopped: set[int] = set()
+        self._unsubscribe: Callable[[], None] = lambda: None
         self._tasks: list[asyncio.Task[None]] = []
         self._runner: web.AppRunner | None = None
         self.registry.register(self)
@@ -79,6 +82,9 @@ class StationMetrics(Collector):
             log.warning("/metrics cannot be served on port %d: %s.", port, error.strerror or error)
             await self.close()
             return False
+        await self.text()  # lateness is counted from now on
+        self._stopped = {w.id for w in self._station.model.windows.values() if w.stopped_at is not None}
+        self._unsubscribe = self._station.model.subscribe(self._changed)
         self._tasks = [asyncio.create_task(self._watch_loop(), name="loop lag")]
         log.info("/metrics is served on http://%s:%d/metrics", HOST, self.port)
         return True
@@ -93,6 +99,8 @@ class StationMetrics(Collector):
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._unsubscribe()
+        self._unsubscribe = lambda: None
         runner, self._runner = self._runner, None
         if runner is not None:
             await runner.cleanup()
@@ -118,10 +126,17 @@ class StationMetrics(Collector):
             while rows := await connection.fetch(SQL.attempts, self._seen, PAGE):
                 for row in rows:
                     self._attempts.labels(row["operation"], row["outcome"]).inc()
-                    if row["lateness_ms"] is not None and row["operation"] in ("start", "stop"):
-                        lateness = self._start if row["operation"] == "start" else self._stop
-                        lateness.observe(row["lateness_ms"] / 1000)
+                    if row["lateness_ms"] is not None and row["operation"] == "start":
+                        self._start.observe(row["lateness_ms"] / 1000)
                 self._seen = rows[-1]["id"]
+
+    def _changed(self, changes: Changes) -> None:
+        for window_id in changes.get("recorder_schedules", frozenset()) - self._stopped:
+            window = self._station.model.windows.get(window_id)
+            if window is not None and window.status == "completed" and window.stopped_at is not None:
+                self._stopped.add(window_id)
+                self._stop.observe(max(0.0, (window.stopped_at - window.end_at).total_seconds()))
+        self._stopped &= self._station.model.windows.keys()
 
     async def _watch_loop(self) -> None:
         while True:
