@@ -68,9 +68,9 @@ async def test_no_more_at_once_than_the_worker_and_its_queues_allow(
     handler = Recorder(wait=True)
     hands = work(concurrency=5, per_queue={"batch": 2}, work=handler)
     await store.enqueue(connection, "work", [{}] * 20, queue="batch")
-    await patiently(lambda: hands.worker.running == 2)
+    await patiently(lambda: handler.most == 2)
     await store.enqueue(connection, "work", [{}] * 20)
-    await patiently(lambda: hands.worker.running == 5)
+    await patiently(lambda: handler.most == 5 and hands.worker.running == 5)
     handler.go.set()
     await until(OPEN, 0)
     assert handler.most == 5 and len(handler.begun) == 40
@@ -152,8 +152,9 @@ async def test_a_lease_is_counted_from_its_claim_not_from_anything_before(
 
 
 async def test_cancelled_by_hand_the_handler_ends_wherever_it_runs(
-    connection: Connection, work: Work, until: Until
+    connection: Connection, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(worker, "BEAT", 600.0)  # it is told, and does not find out by and by
     handler = Recorder(wait=True)
     hands = work(work=handler)
     [run] = await store.enqueue(connection, "work", [{"n": 1}])
@@ -268,17 +269,20 @@ async def test_runs_that_were_taken_away_do_not_use_up_the_worker(
 
 
 async def test_one_job_and_scope_runs_once_at_a_time_across_workers_and_holds_up_nobody_else(
-    connection: Connection, work: Work, until: Until
+    connection: Connection, work: Work, until: Until, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(worker, "LOOK", 600.0)  # without the safety net
     handler, other = Recorder(wait=True), Recorder()
     await connection.execute(
         "INSERT INTO job_runs (job_name, handler, exclusive) SELECT 'same', 'work', true FROM generate_series(1, 15)"
     )
     mine = await store.enqueue(connection, "other", [{}] * 3)
-    for n in range(3):
-        work(f"w{n}", concurrency=4, work=handler, other=other)
+    work("w0", concurrency=4, work=handler, other=other)
     # Behind fifteen that exclude each other: those are passed by, not waited for.
     await until("SELECT count(*) FROM job_runs WHERE id = ANY ($1) AND status = 'completed'", 3, mine)
+    for n in (1, 2):
+        work(f"w{n}", concurrency=4, work=handler, other=other)
+    await until("SELECT count(*) FROM job_workers", 3)
     assert handler.most == 1
     handler.go.set()
     await until(OPEN, 0)
