@@ -21,7 +21,10 @@ from core.agent import program as agent_program
 from core.embedded import caretaker
 from core.embedded.plant import EmbeddedPlant
 from core.errors import AirlockError, SettingsError
+from core.jobs.lane import JobsLane
+from core.jobs.shipped import shipped
 from core.lanes import Lane
+from core.metrics import PORT, StationMetrics
 from core.playout.commands import stop_channel
 from core.playout.lane import PlayoutLane
 from core.playout.sidecar_client import SidecarClient
@@ -134,6 +137,7 @@ def make_station(settings: Settings, plant: Opened, kind: str) -> Station:
             timedelta(milliseconds=settings.tick_ms),
             timedelta(milliseconds=settings.probe_ms),
         ),
+        JobsLane(shipped(), timedelta(milliseconds=settings.tick_ms)),
     ]
     identity = Identity(settings.station or default_name(), kind, settings.operator)
     station = Station(plant.url, identity, lanes, plant.token)
@@ -154,6 +158,8 @@ async def run_scheduler(settings: Settings, until_idle: bool) -> int:
     station = make_station(settings, plant, "headless")
     await station.start()
     showing: asyncio.Task[None] | None = None
+    metrics = StationMetrics(station)
+    await metrics.serve(settings.metrics_port or PORT)
     if plant.embedded is not None:
         await plant.embedded.start_agents()
         if not until_idle:  # a caretaker ends what is there and begins nothing
@@ -169,6 +175,7 @@ async def run_scheduler(settings: Settings, until_idle: bool) -> int:
     if plant.embedded is not None:
         await end_showing(showing)
         await plant.embedded.rest_channels(station.name)
+    await metrics.close()
     await station.stop()
     if plant.embedded is not None:
         await plant.embedded.close_if_idle()
@@ -213,6 +220,9 @@ def run_control_room(settings: Settings) -> int:
         station = make_station(settings, plant, "desktop")
         desk.progress("Connecting…")
         await station.start()
+        metrics = StationMetrics(station)
+        if settings.metrics_port:
+            await metrics.serve(settings.metrics_port)
         # Beside the window, not before it: what runs already is only found again.
         agents = asyncio.create_task(plant.embedded.start_agents()) if plant.embedded is not None else None
         showing = asyncio.create_task(plant.embedded.show_channels()) if plant.embedded is not None else None
@@ -228,6 +238,7 @@ def run_control_room(settings: Settings) -> int:
         if plant.embedded is not None:
             everything = leaving is Leaving.STOP_EVERYTHING
             await plant.embedded.rest_channels(station.name, all_the_same=everything)
+        await metrics.close()
         await station.stop()
         if plant.embedded is not None:
             if leaving is Leaving.STOP_EVERYTHING:

@@ -143,7 +143,7 @@ class Settings:
     metrics_port: int = _setting(
         0,
         "AIRLOCK_METRICS_PORT",
-        "serve /metrics on this port of the loopback address; 0 does not",
+        "serve /metrics on this port of the loopback address (default: 9464 without a window, not with one)",
         _whole(0, 65_535),
     )
     log_level: str = _setting("INFO", "AIRLOCK_LOG_LEVEL", "debug, info, warning or error", _level)

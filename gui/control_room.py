@@ -24,6 +24,7 @@ from gui.docking import DockArea, Panel
 from gui.glyphs import paint_priority
 from gui.header import HeaderBar
 from gui.inspector.panel import Inspector
+from gui.jobs.panel import JobsPanel
 from gui.lag import LagMeter
 from gui.parts import Surface
 from gui.playlist.panel import PlaylistPanel
@@ -44,6 +45,7 @@ PANEL_KEYS = {
     "audit": "Alt+1",
     "stations": "Alt+2",
     "alarms": "Alt+3",
+    "jobs": "Alt+4",
     "as_run": "Alt+6",
     "playlist": "Alt+7",
 }
@@ -75,6 +77,7 @@ class ControlRoom(Surface):
         self.playlist = PlaylistPanel(self.session, actions)
         self.audit = AuditPanel(self.session, actions)
         self.stations = StationsPanel(self.session)
+        self.jobs = JobsPanel(self.session, actions)
         self.recorders = RecordersPanel(self.session, actions)
         self.timeline = TimelinePanel(self.session, actions, self.recorders.plan)
         self.inspector = Inspector(self.session, self.timeline.known, self.timeline.editor)
@@ -93,7 +96,10 @@ class ControlRoom(Surface):
                     Panel("audit", "Audit", self.audit),
                     Panel("stations", "Stations", self.stations),
                 ],
-                "right": [Panel("alarms", "Alarms", self.alarms, self._paint_alarm_mark)],
+                "right": [
+                    Panel("alarms", "Alarms", self.alarms, self._paint_alarm_mark),
+                    Panel("jobs", "Jobs", self.jobs),
+                ],
             }
         )
         self._add_actions()
@@ -131,6 +137,10 @@ class ControlRoom(Surface):
         session = self.session
         self.header.lamp.clicked.connect(lambda: self.panels.reveal("alarms"))
         self.alarms.goto.connect(self.goto)
+        self.jobs.counted.connect(
+            lambda count: self.panels.retitle("jobs", f"Jobs {count}" if count else "Jobs")
+        )
+        self.register_place("job", lambda _: self.panels.reveal("jobs"))
         self.panels.floated.connect(self._actions.attach)
         session.alarms_changed.connect(self._alarms_changed)
         session.pending_changed.connect(self._alarms_changed)

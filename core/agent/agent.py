@@ -22,6 +22,7 @@ import fasteners
 from core import __version__
 from core.agent.channels import Channels
 from core.agent.errors import AgentError, UnknownRecorder
+from core.agent.job_worker import JobWorker
 from core.agent.orders import Definition, Workshop
 from core.agent.preflight import Preflight
 from core.agent.recorder import Recorder
@@ -50,6 +51,7 @@ class Agent:
         preflight = Preflight(settings.ffmpeg_path, settings.media)
         self._server = Server(settings.token, self._lookup, preflight, self.channels, self._health)
         self._reporter: Reporter | None = None
+        self._jobs = JobWorker(settings)
         self.base_url = ""
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -66,6 +68,7 @@ class Agent:
             self.channels,
         )
         self._reporter.start()
+        self._jobs.start()
         log.info("node %s listens on %s", self._settings.node, self.base_url)
         try:
             while not stop.is_set():
@@ -77,7 +80,7 @@ class Agent:
                     pass
         finally:
             await self._server.close()
-            await self._reporter.stop()
+            await asyncio.gather(self._reporter.stop(), self._jobs.stop())
             await asyncio.gather(*(r.let_go() for r in self.recorders.values()), self.channels.let_go())
             self._spawner.shutdown(wait=True)
             log.info("node %s ends; recordings and channels go on", self._settings.node)
@@ -174,6 +177,7 @@ class Agent:
                 e: round(r.spawn_ms, 2) for e, r in self.recorders.items() if r.spawn_ms is not None
             },
             "channels": self.channels.running(),
+            "jobs": self._jobs.pid,
             "volumes": [] if disk is None else [asdict(disk)],
         }
 

@@ -36,6 +36,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--listen", default="127.0.0.1", help="the address to listen on (default: this machine only)"
     )
+    made.add_argument(
+        "--jobs", type=int, default=10, metavar="N", help="background jobs at once (default 10; 0: none)"
+    )
     made.add_argument("--port", type=int, default=0, help="the port to listen on (default: any, kept)")
     return made
 
@@ -55,6 +58,7 @@ def settings_from(arguments: Sequence[str], plant_home: Path) -> AgentSettings:
         media=(given.media or plant_home / "media").absolute(),
         host=given.listen,
         port=given.port,
+        jobs=given.jobs,
     )
 
 

@@ -29,6 +29,7 @@ class AgentSettings:
     host: str = "127.0.0.1"
     port: int = 0  # 0: any, and the same again after a restart
     ffmpeg: str = ""
+    jobs: int = 0  # background jobs at once; 0: this node does none
 
     @property
     def ffmpeg_path(self) -> str:

@@ -39,7 +39,7 @@ BEGIN
 
     -- A station runs the scheduler with its operator's login, so operators also write what the
     -- scheduler writes. Columns and rows that are evidence are guarded by triggers.
-    GRANT INSERT, UPDATE, DELETE ON recorder_schedules, recorder_series, playout_items, job_runs, recorder_attempts
+    GRANT INSERT, UPDATE, DELETE ON recorder_schedules, recorder_series, playout_items, job_runs, job_workers, recorder_attempts
         TO airlock_operator, airlock_engineer;
     GRANT INSERT, UPDATE ON leadership, stations, alarms, assets, nodes, playout_as_run, playout_placements
         TO airlock_operator, airlock_engineer;

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from datetime import datetime, timedelta
 
+from core import passes
 from core.alarms import store as alarms
 from core.db.database import AnyConnection
 from core.lanes import LaneContext
@@ -128,6 +129,7 @@ class Term:
             self._watch.sweep(now)
         elif self._woken.is_set() or armed:
             self._watch.look(now)
+        passes.of("recording").note((self._clock.now() - now).total_seconds(), now)
         latest = now + self._tick
         return latest if next_due is None else min(latest, max(next_due - rules.ARM_AHEAD, now))
 

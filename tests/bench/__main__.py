@@ -30,6 +30,7 @@ PARTS = {
     "timeline_frames": "tests.bench.timeline_frames",
     "click_to_action": "tests.bench.click_to_action",
     "cross_station_paint": "tests.bench.cross_station_paint",
+    "job_throughput": "tests.bench.job_throughput",
 }
 
 

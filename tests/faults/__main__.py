@@ -1,6 +1,7 @@
 """`make faults`: long fault injection. ARGS names parts and, with --seed, replays a failure.
 
 make faults ARGS="recording --windows 2000 --seed 7"
+make faults ARGS="jobs --plans 2000"
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ import asyncpg
 from core.db.database import Database
 from core.db.migrate import migrate
 from core.embedded.postgres import EmbeddedPostgres
+from tests.faults import jobs_campaign
 from tests.faults.recording_campaign import campaign
+
+PARTS = ("recording", "jobs")
+JOBS = 20
 
 
 async def recording(url: str, windows: int, seed: int) -> bool:
@@ -42,18 +47,45 @@ async def recording(url: str, windows: int, seed: int) -> bool:
     return good
 
 
+async def jobs(postgres: EmbeddedPostgres, url: str, plans: int, seed: int) -> bool:
+    """Twenty jobs with their share of the plans, on one plant, whose database is restarted now and then."""
+
+    def restart() -> None:
+        postgres.stop()
+        postgres.start()
+
+    admin = await asyncpg.connect(url)
+    await admin.execute("CREATE DATABASE faults_jobs")
+    await admin.close()
+    plant = url.replace("/postgres?", "/faults_jobs?")
+    connection = await Database(plant, "faults").connect("faults")
+    await migrate(connection)
+    await connection.close()
+    report = await jobs_campaign.campaign(plant, JOBS, -(-plans // JOBS), seed, restart)
+    print(report, flush=True)
+    return not report.problems
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make faults", description=__doc__)
-    parser.add_argument("parts", nargs="*", default=["recording"], choices=["recording"])
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"of: {', '.join(PARTS)}")
     parser.add_argument("--windows", type=int, default=2000)
+    parser.add_argument("--plans", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     chosen = parser.parse_args()
+    if unknown := [part for part in chosen.parts if part not in PARTS]:
+        parser.error(f"there is no part {unknown[0]}; there are: {', '.join(PARTS)}")
     home = Path(tempfile.mkdtemp(prefix="airlock-faults-"))
     home.chmod(0o755)
     postgres = EmbeddedPostgres(home)
     try:
         print(f"seed {chosen.seed}", flush=True)
-        good = asyncio.run(recording(postgres.start().url, chosen.windows, chosen.seed))
+        url = postgres.start().url
+        good = True
+        if "recording" in (chosen.parts or PARTS):
+            good &= asyncio.run(recording(url, chosen.windows, chosen.seed))
+        if "jobs" in (chosen.parts or PARTS):
+            good &= asyncio.run(jobs(postgres, url, chosen.plans, chosen.seed))
     finally:
         postgres.stop()
         shutil.rmtree(home, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""The handlers that ship, one file each, named as the handler is."""

@@ -1,0 +1,1 @@
+"""Background jobs: what waits and runs, what recurs, what happened."""
