@@ -152,7 +152,7 @@ async def test_a_refusal_of_the_plant_is_said(
     panel.form.name.setText("Elsewhere")
     panel.form.submit()
     await eventually(lambda: said, what="the refusal")
-    assert "an address or an option cannot be played" in said[0]
+    assert "must be a file in the media folder" in said[0]
     assert await rows.order(id) == ["A"]
 
 
