@@ -114,6 +114,7 @@ class Worker:
         """Works until told to stop; a lost database is waited for."""
         ending = asyncio.create_task(stop.wait())
         watching = asyncio.create_task(self._watch(), name="watch leases")
+        session: asyncio.Task[None] | None = None
         failures = 0
         try:
             while not stop.is_set():
@@ -129,8 +130,11 @@ class Worker:
                 failures = 0 if steady() - began > 10 else failures + 1
                 await asyncio.wait({ending}, timeout=RETRY[min(failures, len(RETRY) - 1)])
         finally:
-            ending.cancel()
-            watching.cancel()
+            for task in (ending, watching, session):
+                if task is not None:
+                    task.cancel()
+            if session is not None:
+                await asyncio.gather(session, return_exceptions=True)
             for held in list(self._in_hand):
                 held.lost = True
                 if held.task is not None:
