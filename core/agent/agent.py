@@ -1,7 +1,7 @@
 """The node agent: takes over what the agent before it left running, serves, reports, and goes.
 
-What must stay true: an agent that ends, however it ends, leaves its recordings running; the next one
-knows every session before it answers the first request.
+What must stay true: an agent that ends, however it ends, leaves its recordings running and its channels
+on air; the next one knows every session and every sidecar before it answers the first request.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import errno
 import json
 import logging
 import os
-import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -21,6 +20,7 @@ from typing import Any
 import fasteners
 
 from core import __version__
+from core.agent.channels import Channels
 from core.agent.errors import AgentError, UnknownRecorder
 from core.agent.orders import Definition, Workshop
 from core.agent.preflight import Preflight
@@ -46,9 +46,9 @@ class Agent:
         self._spawner = ThreadPoolExecutor(8, "spawn")
         self._shop = Workshop(settings.ffmpeg_path, settings.media, self._store, self._spawner, self._changed)
         self.recorders: dict[str, Recorder] = {}
-        self._server = Server(
-            settings.token, self._lookup, Preflight(settings.ffmpeg_path, settings.media), self._health
-        )
+        self.channels = Channels(settings, self._spawner, self._changed)
+        preflight = Preflight(settings.ffmpeg_path, settings.media)
+        self._server = Server(settings.token, self._lookup, preflight, self.channels, self._health)
         self._reporter: Reporter | None = None
         self.base_url = ""
 
@@ -63,6 +63,7 @@ class Agent:
             self._settings.media,
             lambda: list(self.recorders.values()),
             self._define,
+            self.channels,
         )
         self._reporter.start()
         log.info("node %s listens on %s", self._settings.node, self.base_url)
@@ -77,9 +78,9 @@ class Agent:
         finally:
             await self._server.close()
             await self._reporter.stop()
-            await asyncio.gather(*(r.let_go() for r in self.recorders.values()))
+            await asyncio.gather(*(r.let_go() for r in self.recorders.values()), self.channels.let_go())
             self._spawner.shutdown(wait=True)
-            log.info("node %s ends; recordings go on", self._settings.node)
+            log.info("node %s ends; recordings and channels go on", self._settings.node)
 
     def _changed(self) -> None:
         if self._reporter is not None:
@@ -92,6 +93,7 @@ class Agent:
             self._recorder(definition.external_id).definition = definition
         sessions = await asyncio.to_thread(lambda: list(self._store.load()))
         await asyncio.gather(*(self._recorder(s.external_id).resume(s) for s in sessions))
+        await self.channels.take_over()
 
     async def _listen(self) -> None:
         kept = _read_json(self._settings.home / STATE).get("port")
@@ -106,10 +108,7 @@ class Agent:
             # Somebody took our port while we were away: any other will do, the plant is told.
             await self._server.close()
             port = await self._server.listen(self._settings.host, 0)
-        host = self._settings.host
-        if host in ("0.0.0.0", "::", ""):
-            host = socket.gethostname()
-        self.base_url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        self.base_url = f"http://{self._settings.shown_host}:{port}"
         _write_json(
             self._settings.home / STATE,
             {"port": port, "base_url": self.base_url, "pid": os.getpid(), "node": self._settings.node},
@@ -159,6 +158,7 @@ class Agent:
                 if session.phase == Phase.ENDED and session.reported and (session.ended_at or 0) < oldest:
                     recorder.forget(session)
                     self._store.forget(session)
+        self.channels.tidy()
 
     def _health(self) -> dict[str, Any]:
         reporter = self._reporter
@@ -173,6 +173,7 @@ class Agent:
             "spawn_ms": {
                 e: round(r.spawn_ms, 2) for e, r in self.recorders.items() if r.spawn_ms is not None
             },
+            "channels": self.channels.running(),
             "volumes": [] if disk is None else [asdict(disk)],
         }
 

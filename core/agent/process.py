@@ -103,6 +103,21 @@ class Detached:
         else:
             self._send(signal.SIGKILL)
 
+    def kill_group(self) -> None:
+        """Ends it together with the processes that it started."""
+        if sys.platform == "win32":
+            self.kill()
+        elif self.running():
+            _kill_group(self.pid)
+
+    def sweep(self) -> None:
+        """Ends what it left behind, where the system does not end children with their parent.
+
+        Only right after its end: the number of a group is not given out again while anything of it is left.
+        """
+        if sys.platform not in ("win32", "linux"):
+            _kill_group(self.pid)
+
     def _send(self, number: int) -> None:
         if not self.running():
             return
@@ -127,18 +142,33 @@ def spawn(
     *,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
+    descriptors: Sequence[int] = (),
 ) -> Detached:
-    """Starts a process in a session of its own, with its output in a file. Blocks for about a millisecond."""
+    """Starts a process in a session of its own, with its output in a file. Blocks for about a millisecond.
+
+    `descriptors` stay open in it, under the same numbers.
+    """
     apart: dict[str, object] = {"start_new_session": True}
     if sys.platform == "win32":
         apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
     # Opened for appending, so that the file can be emptied while the process goes on writing to it.
+    if descriptors:
+        apart["pass_fds"] = tuple(descriptors)
     with output.open("ab") as file:
         child: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]
             list(argv), stdin=subprocess.DEVNULL, stdout=file, stderr=file,
             env=None if environment is None else dict(environment), cwd=folder, **apart,
         )  # fmt: skip
     return Detached(child.pid, list(argv), child)
+
+
+def _kill_group(pid: int) -> None:
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # nothing is left
+    except OSError as error:
+        log.warning("process group %s could not be ended: %s", pid, error)
 
 
 def find(pid: int | None, argv: Sequence[str]) -> Detached | None:

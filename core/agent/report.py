@@ -19,6 +19,8 @@ from typing import Any
 import asyncpg
 
 from core import __version__
+from core.agent.channel_report import compare_generations, report_deaths
+from core.agent.channels import Channels
 from core.agent.faults import FAULTS, Disk, disk_alarm, disk_key, fault_key, signal_alarm
 from core.agent.orders import Definition
 from core.agent.recorder import Recorder
@@ -36,7 +38,7 @@ SQL = beside(__file__, "report.sql")
 BEAT = 1.0
 SILENCE = 8.0  # a statement this late means the connection is dead; locks are given up before
 RETRY = (0.1, 0.25, 0.5, 1.0, 2.0)
-CAPABILITIES = ["record", "srt", "udp", "rtp", "rtmp", "rtsp", "hls", "file", "jobs"]
+CAPABILITIES = ["record", "srt", "udp", "rtp", "rtmp", "rtsp", "hls", "file", "playout", "jobs"]
 
 
 class Reporter:
@@ -48,6 +50,7 @@ class Reporter:
         media: Path,
         recorders: Callable[[], Sequence[Recorder]],
         define: Callable[[list[Definition]], None],
+        channels: Channels,
     ) -> None:
         self._database = database
         self._node = node
@@ -55,6 +58,8 @@ class Reporter:
         self._media = media
         self._recorders = recorders
         self._define = define
+        self._channels = channels
+        self._generations_changed = False
         self.node_id: int | None = None
         self.connected = False
         self.loaded = asyncio.Event()  # set at each load of the definitions
@@ -138,13 +143,18 @@ class Reporter:
                 SQL.register, self._node, self._base_url, CAPABILITIES, __version__, self._volumes()
             )
         log.info("node %s reports to %s", self._node, self._database.shown)
-        self._definitions_changed = True
+        self._definitions_changed = self._generations_changed = True
         next_beat = steady()
         while True:
             self._woken.clear()
             if connection.is_closed():
                 raise DatabaseLost("The connection to the database was lost.")
             async with asyncio.timeout(SILENCE):
+                # Before all else: a channel that is dark, and one that is on air where it should not be.
+                await report_deaths(connection, self._channels)
+                if self._generations_changed:
+                    self._generations_changed = False
+                    await compare_generations(connection, self._channels)
                 if self._definitions_changed:
                     self._definitions_changed = False
                     self._define(
@@ -165,6 +175,9 @@ class Reporter:
     def _notified(self, connection: object, pid: int, channel: str, payload: object) -> None:
         if payload == "recorders":
             self._definitions_changed = True
+            self._woken.set()
+        elif payload == "playout_channels":
+            self._generations_changed = True
             self._woken.set()
 
     def _volumes(self) -> list[dict[str, Any]]:

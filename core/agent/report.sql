@@ -59,3 +59,12 @@ UPDATE assets a SET size_bytes = g.size, duration_s = g.duration,
     last_growth_at = clock_timestamp() - make_interval(secs => g.age)
 FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::float8[], $5::float8[]) AS g (recorder, session, size, duration, age)
 WHERE a.recorder_id = g.recorder AND a.session_id = g.session AND a.status = 'live'
+
+-- name: sidecar_died
+-- The word that the leader acts on at once. Of a generation that is over already there is nothing to say.
+UPDATE playout_channels SET dead_generation = $2, dead_at = clock_timestamp() - make_interval(secs => $3),
+    dead_reason = left($4, 500)
+WHERE id = $1 AND generation = $2
+
+-- name: generations
+SELECT id, generation FROM playout_channels WHERE id = ANY ($1::bigint[])

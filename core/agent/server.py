@@ -1,4 +1,4 @@
-"""The recorder contract over HTTP.
+"""The contracts of recorders and channels over HTTP.
 
 What must stay true: without the plant's token nothing happens and nothing is said; whatever comes
 in, the answer is JSON with one sentence, and never a traceback; the token is in no log and no answer.
@@ -7,14 +7,16 @@ in, the answer is JSON with one sentence, and never a traceback; the token is in
 from __future__ import annotations
 
 import hmac
-import json
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aiohttp import web
 
-from core.agent.errors import AgentError, BadRequest, Busy
+from core.agent.body import read_body
+from core.agent.channel_routes import LARGEST_ORDER, ChannelRoutes
+from core.agent.channels import Channels
+from core.agent.errors import AgentError, BadRequest
 from core.agent.orders import StartOrder
 from core.agent.preflight import Plan, Preflight
 from core.agent.recorder import Recorder
@@ -22,7 +24,6 @@ from core.agent.session import Session
 from core.errors import AirlockError, CommandRefused
 
 log = logging.getLogger(__name__)
-LARGEST_BODY = 64 * 1024
 PREFIX = "/api/v1/recorders/{external_id}"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -31,16 +32,22 @@ Lookup = Callable[[str], Awaitable[Recorder]]
 
 class Server:
     def __init__(
-        self, token: str, lookup: Lookup, preflight: Preflight, health: Callable[[], dict[str, Any]]
+        self,
+        token: str,
+        lookup: Lookup,
+        preflight: Preflight,
+        channels: Channels,
+        health: Callable[[], dict[str, Any]],
     ) -> None:
         self._token = token.encode()
         self._lookup = lookup
         self._preflight = preflight
+        self._channels = ChannelRoutes(channels)
         self._health = health
         self._runner: web.AppRunner | None = None
 
     def application(self) -> web.Application:
-        app = web.Application(middlewares=[self._guard], client_max_size=LARGEST_BODY)
+        app = web.Application(middlewares=[self._guard], client_max_size=LARGEST_ORDER)
         app.router.add_get("/health", self._get_health)
         app.router.add_post("/api/v1/probe", self._post_probe)
         app.router.add_get(PREFIX, self._get_recorder)
@@ -48,6 +55,7 @@ class Server:
         app.router.add_post(f"{PREFIX}/stop", self._post_stop)
         app.router.add_post(f"{PREFIX}/preflight", self._post_preflight)
         app.router.add_get(f"{PREFIX}/preview.jpg", self._get_preview)
+        self._channels.add_to(app.router)
         return app
 
     async def listen(self, host: str, port: int) -> int:
@@ -73,17 +81,14 @@ class Server:
             return _refuse(401, "The token is missing or wrong.")
         try:
             return await handler(request)
-        except Busy as error:
-            current = {"current_session_id": error.current_session_id}
-            return _refuse(error.status, str(error), current)
         except AgentError as error:
-            return _refuse(error.status, str(error))
+            return _refuse(error.status, str(error), error.details())
         except CommandRefused as error:
             return _refuse(400, str(error))
         except AirlockError as error:
             return _refuse(502, str(error))
         except web.HTTPRequestEntityTooLarge:
-            return _refuse(413, f"The request is larger than {LARGEST_BODY // 1024} KB.")
+            return _refuse(413, f"The request is larger than {LARGEST_ORDER // 1024} KB.")
         except web.HTTPException as error:
             return _refuse(error.status, f"{error.reason}.")
         except Exception:
@@ -100,14 +105,14 @@ class Server:
         return web.json_response((await self._recorder(request)).view())
 
     async def _post_start(self, request: web.Request) -> web.Response:
-        body = await _body(request)
+        body = await read_body(request)
         order = start_order(request.headers.get("Idempotency-Key", ""), body)
         recorder = await self._recorder(request)
         session = await recorder.start(order)
         return web.json_response({"current_session_id": session.id, "session": session.summary()})
 
     async def _post_stop(self, request: web.Request) -> web.Response:
-        body = await _body(request)
+        body = await read_body(request)
         session_id = _text(body, "session_id")
         if not session_id:
             raise BadRequest("The request names no session to stop.")
@@ -115,13 +120,13 @@ class Server:
         return web.json_response(_stopped(await recorder.stop(session_id), recorder))
 
     async def _post_preflight(self, request: web.Request) -> web.Response:
-        body = await _body(request)
+        body = await read_body(request)
         recorder = await self._recorder(request)
         plan = Plan(_number(body, "duration_s"), _text(body, "source") or None)
         return web.json_response((await self._preflight.check(recorder, plan)).plain())
 
     async def _post_probe(self, request: web.Request) -> web.Response:
-        body = await _body(request)
+        body = await read_body(request)
         source = _text(body, "source")
         if not source:
             raise BadRequest("The request names no source.")
@@ -164,17 +169,6 @@ def _stopped(session: Session, recorder: Recorder) -> dict[str, Any]:
 
 def _refuse(status: int, sentence: str, more: dict[str, Any] | None = None) -> web.Response:
     return web.json_response({"error": sentence, **(more or {})}, status=status)
-
-
-async def _body(request: web.Request) -> dict[str, Any]:
-    raw = await request.read()
-    try:
-        body = json.loads(raw) if raw else {}
-    except (ValueError, RecursionError):
-        raise BadRequest("The request is not JSON.") from None
-    if not isinstance(body, dict):
-        raise BadRequest("The request must be a JSON object.")
-    return body
 
 
 def _text(body: dict[str, Any], name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -33,6 +34,12 @@ class AgentSettings:
     def ffmpeg_path(self) -> str:
         found: str = self.ffmpeg or imageio_ffmpeg.get_ffmpeg_exe()
         return found
+
+    @property
+    def shown_host(self) -> str:
+        """As others write it into an address."""
+        host = socket.gethostname() if self.host in ("0.0.0.0", "::", "") else self.host
+        return f"[{host}]" if ":" in host else host
 
     def __repr__(self) -> str:
         # The token and the database's password must not reach a log by way of a traceback.

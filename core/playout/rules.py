@@ -119,7 +119,7 @@ def capable(node: Node, output_type: str) -> bool:
         return True
     if output_type == "decklink":
         return "decklink" in can
-    return "playout" in can or output_type in can
+    return "playout" in can
 
 
 def healthy(node: Node, now: datetime) -> bool:

@@ -1,7 +1,7 @@
 """`python -m core.agent.sidecar FOLDER FD`: plays the order in FOLDER; FD is the socket it answers on.
 
-The token comes by the environment. `end.json` says that it went off air because it was told to: a
-sidecar that ends without it died.
+The token comes by the environment. `end.json` says when and why it went off air, and whether that was
+asked of it by those who may (a signal may come from anybody): a sidecar that ends otherwise died.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from core.agent.sidecar.air import Air
 from core.agent.sidecar.http import Http
 from core.agent.sidecar.order import Order
 
-FAULT = "met a fault"
-
 
 def main() -> int:
     folder, descriptor = Path(sys.argv[1]), int(sys.argv[2])
@@ -28,7 +26,7 @@ def main() -> int:
     told = json.loads((folder / "order.json").read_text(encoding="utf-8"))
     air = Air(Order.parse(told["order"]), told["ffmpeg"], Path(told["media"]), folder)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: air.end("It was told to end."))
+    signal.signal(signal.SIGTERM, lambda *_: air.end("It was ended by a signal.", asked=False))
     # The threads that make children must live as long as the sidecar: see Child.
     threading.Thread(target=air.run, name="air", daemon=True).start()
     threading.Thread(target=air.cue, name="cue", daemon=True).start()
@@ -36,12 +34,9 @@ def main() -> int:
     threading.Thread(target=http.serve, args=(socket.socket(fileno=descriptor),), daemon=True).start()
     while not air.done.wait(1.0):
         pass
-    ending = air.ending or ""
-    asked = FAULT not in ending
-    (folder / "end.json").write_text(
-        json.dumps({"at": air.now(), "why": ending, "asked": asked}), encoding="utf-8"
-    )
-    return 0 if asked else 1
+    end = {"at": air.now(), "why": air.ending or "", "asked": air.asked}
+    (folder / "end.json").write_text(json.dumps(end), encoding="utf-8")
+    return 0 if air.asked else 1
 
 
 if __name__ == "__main__":

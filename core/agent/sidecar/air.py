@@ -57,6 +57,7 @@ class Air:
         self._levels: deque[bytes] = deque(maxlen=10)
         self._anchor = time.time() - time.monotonic()
         self.ending: str | None = None
+        self.asked = False  # whether it ends because it was asked to
         self.done = threading.Event()
 
     def now(self) -> float:
@@ -233,8 +234,9 @@ class Air:
             self._cued.clear()
             self._wanted.set()
 
-    def end(self, why: str) -> None:
-        self.ending = self.ending or why
+    def end(self, why: str, *, asked: bool = True) -> None:
+        if self.ending is None:
+            self.ending, self.asked = why, asked
 
     def status(self, after: int) -> dict[str, Any]:
         with self._lock:

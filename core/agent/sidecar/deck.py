@@ -24,7 +24,7 @@ SOUND_WAIT = 1.0  # a first picture waits this long for its sound
 
 class Deck:
     def __init__(self, ffmpeg: str, media: Path, raster: Raster, item: Item, offset_s: float = 0.0) -> None:
-        self.item, self.offset_s = item, offset_s
+        self.item, self.offset_s = item, max(offset_s, item.in_s)  # absolute: in the clip
         self.failure: str | None = None
         self.frames = 0  # taken
         self.limit: int | None = None
@@ -36,14 +36,14 @@ class Deck:
         self._children: list[Child] = []
         self._first_at: float | None = None
         self._depth = max(4, min(25, AHEAD_BYTES // raster.frame_bytes))
-        left = None if item.duration_s is None else max(item.duration_s - offset_s, 0.0)
+        begin = max(offset_s, item.in_s)
+        left = None if item.duration_s is None else max(item.in_s + item.duration_s - begin, 0.0)
         if left is not None:
             self.limit = round(left * raster.rate)
         try:
             path = check_clip(item.path, media)
             if not Path(path).is_file():
                 raise FileNotFoundError
-            begin = item.in_s + offset_s
             self._children = [
                 Child(say.video_decoder(ffmpeg, path, raster, begin, left)),
                 Child(say.audio_decoder(ffmpeg, path, begin, left)),

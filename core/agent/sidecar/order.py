@@ -40,25 +40,23 @@ class Order:
 
     @classmethod
     def parse(cls, body: Mapping[str, Any]) -> Order:
-        settings, resume = body.get("settings") or {}, body.get("resume") or {}
-        if not isinstance(settings, dict) or not isinstance(resume, dict):
-            raise OrderRefused("settings and resume must be JSON objects.")
+        settings, resume = (_object(body, name) for name in ("settings", "resume"))
         return cls(
             channel=whole(body, "channel"), name=text(body, "name"), generation=whole(body, "generation"),
             output_type=text(body, "output_type"), output_url=text(body, "output_url"), settings=settings,
             looping=bool(body.get("looping")), version=whole(body, "playlist_version", 0),
-            items=items_of(body), resume_id=resume.get("item_id") and whole(resume, "item_id"),
+            items=items_of(body), resume_id=maybe(resume, "item_id"),
             resume_s=seconds(resume, "offset_s") or 0.0,
         )  # fmt: skip
 
 
 def items_of(body: Mapping[str, Any]) -> tuple[Item, ...]:
-    given = body.get("items") or []
+    given = [] if body.get("items") is None else body["items"]
     if not isinstance(given, list) or any(not isinstance(item, dict) for item in given):
         raise OrderRefused("items must be a list of JSON objects.")
     return tuple(
         Item(
-            whole(i, "id"), i.get("asset_id") and whole(i, "asset_id"), text(i, "clip_name"), text(i, "path"),
+            whole(i, "id"), maybe(i, "asset_id"), text(i, "clip_name"), text(i, "path"),
             seconds(i, "in_s") or 0.0, seconds(i, "duration_s"),
         )
         for i in given
@@ -72,11 +70,22 @@ def whole(body: Mapping[str, Any], name: str, default: int | None = None) -> int
     return value
 
 
+def maybe(body: Mapping[str, Any], name: str) -> int | None:
+    return None if body.get(name) is None else whole(body, name)
+
+
+def _object(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = body.get(name)
+    if value is not None and not isinstance(value, dict):
+        raise OrderRefused(f"{name} must be a JSON object.")
+    return value or {}
+
+
 def text(body: Mapping[str, Any], name: str) -> str:
-    value = body.get(name) or ""
-    if not isinstance(value, str):
+    value = body.get(name)
+    if value is not None and not isinstance(value, str):
         raise OrderRefused(f"{name} must be a text.")
-    return value
+    return value or ""
 
 
 def seconds(body: Mapping[str, Any], name: str) -> float | None:
