@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 import asyncpg
 
 HEAD_START = 0.25  # seconds that a host has before the next one is asked as well
+PATIENCE = 1.0  # seconds for the last silent host once another has said that it cannot be written to
 
 
 def each_host(url: str) -> list[str]:
@@ -64,8 +65,10 @@ class Hosts:
                 if waiting:
                     url = waiting.pop(0)
                     asked[asyncio.create_task(asyncpg.connect(url, **options))] = url
-                limit = HEAD_START if waiting else None
+                limit = HEAD_START if waiting else PATIENCE if errors else None
                 done, _ = await asyncio.wait(asked, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+                if not done and not waiting:
+                    break  # the others have answered: ask them again soon, rather than wait for the silent one
                 for task in done:
                     url = asked.pop(task)
                     if (error := task.exception()) is not None:
