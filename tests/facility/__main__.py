@@ -1,7 +1,7 @@
 """`make facility`: the facility of resources/facility.md on this machine, hosts in network namespaces.
 
 Two database hosts with Debian's PostgreSQL and TLS, a headless scheduler, two desktops (offscreen), two agents.
-Records, pulls an agent's cable, then pulls the primary's and promotes the standby. Needs root, ip, openssl and PostgreSQL.
+Records, pulls an agent's cable, then the primary's, and promotes the standby. Needs root, ip, openssl, PostgreSQL.
 """
 
 from __future__ import annotations
