@@ -11,7 +11,7 @@ SETUP = PYTHON='$(PYTHON)' sh resources/setup/setup.sh
 # The headless programs do not load Qt and must not ask for its libraries.
 HEADLESS = $(filter scheduler agent --help -h,$(ARGS))
 
-.PHONY: help run test check bench faults screenshots pins clean
+.PHONY: help run test check bench faults facility screenshots pins clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,12 +20,13 @@ help:
 	@echo "make check        lint, format, types and import rules"
 	@echo "make bench        measurements, against other schedulers too"
 	@echo "make faults       long fault injection"
+	@echo "make facility     several hosts, TLS and a promoted standby, in network namespaces (root, Debian)"
 	@echo "make screenshots  pictures of every panel"
 	@echo "make pins         renew the pinned packages (for maintainers)"
 	@echo "make clean        remove .venv and all caches"
 
 # Nothing here may need a screen.
-test bench faults screenshots: export QT_QPA_PLATFORM = offscreen
+test bench faults facility screenshots: export QT_QPA_PLATFORM = offscreen
 export HYPOTHESIS_STORAGE_DIRECTORY = .cache/hypothesis
 
 run:
@@ -50,6 +51,10 @@ bench:
 faults:
 	@$(SETUP) test --libraries offscreen
 	$(PY) -m tests.faults $(ARGS)
+
+facility:
+	@$(SETUP) test --libraries offscreen
+	$(PY) -m tests.facility $(ARGS)
 
 screenshots:
 	@$(SETUP) test --libraries offscreen

@@ -16,7 +16,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
-from core import __version__
+from core import __version__, tls
 from core.agent import program as agent_program
 from core.embedded import caretaker
 from core.embedded.plant import EmbeddedPlant
@@ -125,22 +125,23 @@ async def open_plant(settings: Settings) -> Opened:
 
 
 def make_station(settings: Settings, plant: Opened, kind: str) -> Station:
+    trusted = None if settings.agent_ca is None else tls.trust(settings.agent_ca)
     lanes: list[Lane] = [
         RecordingLane(
-            RecorderClient(plant.token),
+            RecorderClient(plant.token, trusted),
             timedelta(milliseconds=settings.tick_ms),
             timedelta(minutes=settings.live_asset_timeout_minutes),
         ),
         SeriesLane(),
         PlayoutLane(
-            SidecarClient(plant.token),
+            SidecarClient(plant.token, trusted),
             timedelta(milliseconds=settings.tick_ms),
             timedelta(milliseconds=settings.probe_ms),
         ),
         JobsLane(shipped(), timedelta(milliseconds=settings.tick_ms)),
     ]
     identity = Identity(settings.station or default_name(), kind, settings.operator)
-    station = Station(plant.url, identity, lanes, plant.token)
+    station = Station(plant.url, identity, lanes, plant.token, trusted)
     if kind == "desktop":
         station.clock.beside_a_window()
     return station

@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 import logging
 import math
-from collections.abc import Awaitable, Callable
+import unicodedata
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -24,6 +25,7 @@ from core.errors import Changed, CommandRefused, DatabaseLost, NotAllowed
 from core.roles import Role
 
 log = logging.getLogger(__name__)
+LONGEST_TEXT = 4000
 SQL = beside(__file__, "commands.sql")
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -115,6 +117,7 @@ class Commander:
             raise NotAllowed(
                 f"{wanted.title} needs the role {wanted.role.title}; you are {actor.role.title}."
             )
+        _refuse_unusable_text(wanted.title, (args, kwargs))
         committing = False
         try:
             async with self._database.acquire() as connection:
@@ -161,6 +164,22 @@ class Commander:
         except (asyncpg.PostgresError, *CONNECTION_ERRORS) as error:
             log.exception("command %s failed", wanted.name)
             raise CommandRefused(f"{wanted.title} failed: {reason(error)}. Nothing was changed.") from error
+
+
+def _refuse_unusable_text(title: str, value: object) -> None:
+    """No field of ours holds several lines; what cannot be stored or shown is said here, once for all commands."""
+    if isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            raise CommandRefused(f"{title}: a text is longer than {LONGEST_TEXT} characters.")
+        if any(unicodedata.category(c) in ("Cc", "Cs") for c in value):
+            raise CommandRefused(f"{title}: a text contains a line break or another invisible character.")
+    elif isinstance(value, Mapping):
+        _refuse_unusable_text(title, [*value.keys(), *value.values()])
+    elif isinstance(value, list | tuple | set | frozenset):
+        for part in value:
+            _refuse_unusable_text(title, part)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        _refuse_unusable_text(title, [getattr(value, f.name) for f in dataclasses.fields(value)])
 
 
 def require_version(shown: int | None, found: int, what: str) -> None:

@@ -130,6 +130,7 @@ class Feed:
                 problem = (
                     "The picture could not be brought up to date. The log says why; Airlock tries again."
                 )
+            await self._database.renew()
             attempts = 1 if self.state.live else attempts + 1
             pause = RETRY[min(attempts - 1, len(RETRY) - 1)]
             log.info("feed: %s", problem)

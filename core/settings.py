@@ -54,7 +54,7 @@ def _name(text: str) -> str:
 
 def _path(text: str) -> Path:
     if not text.strip() or "\0" in text:
-        raise SettingsError("takes the path of a folder")
+        raise SettingsError("takes a path")
     try:
         return Path(text).expanduser().absolute()
     except (RuntimeError, OSError) as error:
@@ -123,6 +123,13 @@ class Settings:
         _secret,
         flag=False,
         secret=True,
+    )
+    agent_ca: Path | None = _setting(  # noqa: RUF009
+        None,
+        "AIRLOCK_AGENT_CA",
+        "the authority (a PEM file) whose certificates agents with https addresses must have "
+        "(default: the system's authorities)",
+        _path,
     )
     station: str | None = _setting(
         None, "AIRLOCK_STATION", "this station's name (default: the host's name)", _name

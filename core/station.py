@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 import socket
+import ssl
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -64,7 +65,12 @@ def default_name() -> str:
 
 class Station:
     def __init__(
-        self, database_url: str, identity: Identity, extra_lanes: Sequence[Lane] = (), token: str = ""
+        self,
+        database_url: str,
+        identity: Identity,
+        extra_lanes: Sequence[Lane] = (),
+        token: str = "",
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.identity = identity
         self.instance = uuid.uuid4()
@@ -72,7 +78,7 @@ class Station:
         self.model = ReadModel()
         self.database = Database(database_url, identity.name)
         self.feed = Feed(self.database, self.clock, self.model)
-        self.pictures = Pictures(token)
+        self.pictures = Pictures(token, tls)
         self.role = Role.VIEWER
         self.commander = Commander(self.database, self._actor)
         self.local_alarms = LocalAlarms(self.clock)

@@ -11,6 +11,7 @@ import errno
 import json
 import logging
 import os
+import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -19,7 +20,7 @@ from typing import Any
 
 import fasteners
 
-from core import __version__
+from core import __version__, tls
 from core.agent.channels import Channels
 from core.agent.errors import AgentError, UnknownRecorder
 from core.agent.job_worker import JobWorker
@@ -98,11 +99,15 @@ class Agent:
         await asyncio.gather(*(self._recorder(s.external_id).resume(s) for s in sessions))
         await self.channels.take_over()
 
+    def _identity(self) -> ssl.SSLContext | None:
+        certificate = self._settings.certificate
+        return None if certificate is None else tls.identity(certificate, self._settings.key)
+
     async def _listen(self) -> None:
         kept = _read_json(self._settings.home / STATE).get("port")
         wanted = self._settings.port or (kept if isinstance(kept, int) else 0)
         try:
-            port = await self._server.listen(self._settings.host, wanted)
+            port = await self._server.listen(self._settings.host, wanted, self._identity())
         except OSError as error:
             if self._settings.port or error.errno != errno.EADDRINUSE:
                 raise AgentError(
@@ -110,8 +115,8 @@ class Agent:
                 ) from error
             # Somebody took our port while we were away: any other will do, the plant is told.
             await self._server.close()
-            port = await self._server.listen(self._settings.host, 0)
-        self.base_url = f"http://{self._settings.shown_host}:{port}"
+            port = await self._server.listen(self._settings.host, 0, self._identity())
+        self.base_url = f"{self._settings.scheme}://{self._settings.shown_host}:{port}"
         _write_json(
             self._settings.home / STATE,
             {"port": port, "base_url": self.base_url, "pid": os.getpid(), "node": self._settings.node},

@@ -165,13 +165,15 @@ class Channels:
         with socket.socket(family) as listening:
             listening.bind((self._settings.host, 0))
             listening.listen(64)
-            url = f"http://{self._settings.shown_host}:{listening.getsockname()[1]}"
+            url = f"{self._settings.scheme}://{self._settings.shown_host}:{listening.getsockname()[1]}"
             descriptor = listening.fileno()
             argv = [sys.executable, "-m", "core.agent.sidecar", str(folder), str(descriptor)]
             airing = Airing(folder, channel_id, order.generation, order.name, url, time.time(), argv)
             airing.save()
             environment = {k: v for k, v in os.environ.items() if k not in TOUCHY}
             environment["AIRLOCK_TOKEN"] = self._settings.token
+            environment["AIRLOCK_CERTIFICATE"] = str(self._settings.certificate or "")
+            environment["AIRLOCK_KEY"] = str(self._settings.key or "")
             process = processes.spawn(
                 argv, folder / LOG, environment=environment, folder=ROOT, descriptors=(descriptor,)
             )

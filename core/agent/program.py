@@ -40,6 +40,21 @@ def parser() -> argparse.ArgumentParser:
         "--jobs", type=int, default=10, metavar="N", help="background jobs at once (default 10; 0: none)"
     )
     made.add_argument("--port", type=int, default=0, help="the port to listen on (default: any, kept)")
+    made.add_argument(
+        "--advertise", default="", help="the host's name as stations reach it (default: as listened on)"
+    )
+    made.add_argument(
+        "--certificate",
+        type=Path,
+        default=os.environ.get("AIRLOCK_CERTIFICATE") or None,
+        help="a PEM file with its certificate, for https [AIRLOCK_CERTIFICATE]",
+    )
+    made.add_argument(
+        "--key",
+        type=Path,
+        default=os.environ.get("AIRLOCK_KEY") or None,
+        help="a PEM file with the certificate's key, when it is not in the same file [AIRLOCK_KEY]",
+    )
     return made
 
 
@@ -59,6 +74,9 @@ def settings_from(arguments: Sequence[str], plant_home: Path) -> AgentSettings:
         host=given.listen,
         port=given.port,
         jobs=given.jobs,
+        advertise=given.advertise,
+        certificate=given.certificate and given.certificate.absolute(),
+        key=given.key and given.key.absolute(),
     )
 
 

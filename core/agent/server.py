@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+import ssl
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -60,13 +61,13 @@ class Server:
         self._channels.add_to(app.router)
         return app
 
-    async def listen(self, host: str, port: int) -> int:
+    async def listen(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> int:
         """Returns the port that was taken."""
         self._runner = web.AppRunner(
             self.application(), access_log=None, shutdown_timeout=5.0, keepalive_timeout=75.0
         )
         await self._runner.setup()
-        await web.TCPSite(self._runner, host, port, backlog=1024).start()
+        await web.TCPSite(self._runner, host, port, backlog=1024, ssl_context=tls).start()
         chosen: int = self._runner.addresses[0][1]
         return chosen
 

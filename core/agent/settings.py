@@ -30,6 +30,9 @@ class AgentSettings:
     port: int = 0  # 0: any, and the same again after a restart
     ffmpeg: str = ""
     jobs: int = 0  # background jobs at once; 0: this node does none
+    advertise: str = ""  # the name that stations use for this host, when it is not the address listened on
+    certificate: Path | None = None  # with it the agent and its sidecars speak https only
+    key: Path | None = None
 
     @property
     def ffmpeg_path(self) -> str:
@@ -39,8 +42,13 @@ class AgentSettings:
     @property
     def shown_host(self) -> str:
         """As others write it into an address."""
-        host = socket.gethostname() if self.host in ("0.0.0.0", "::", "") else self.host
+        host = self.advertise or self.host
+        host = socket.gethostname() if host in ("0.0.0.0", "::", "") else host
         return f"[{host}]" if ":" in host else host
+
+    @property
+    def scheme(self) -> str:
+        return "http" if self.certificate is None else "https"
 
     def __repr__(self) -> str:
         # The token and the database's password must not reach a log by way of a traceback.

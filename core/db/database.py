@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
@@ -22,6 +23,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
+from core.db.hosts import Hosts
 from core.db.queries import beside
 from core.errors import DatabaseLost, PlantError, PoolerError
 
@@ -65,6 +67,9 @@ SETTINGS = {
     "tcp_keepalives_count": "3",
 }
 
+# Seconds, and for the last one milliseconds: the same for our end of the connection.
+CLIENT_KEEPALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 11_000}
+
 if TYPE_CHECKING:
     Connection: TypeAlias = asyncpg.Connection[asyncpg.Record]
     AnyConnection: TypeAlias = Connection | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
@@ -93,6 +98,7 @@ class Database:
         self.url = url
         self.station = station
         self._pool: Pool | None = None
+        self._hosts = Hosts(url)
 
     @property
     def shown(self) -> str:
@@ -109,20 +115,12 @@ class Database:
 
     def _options(self, purpose: str) -> dict[str, Any]:
         name = f"airlock {purpose} {self.station}"[:63]
-        options: dict[str, Any] = {"timeout": CONNECT_TIMEOUT, "server_settings": {"application_name": name}}
-        if self._several_hosts():
-            # After a failover the old primary may still answer as a standby: take the one that writes.
-            options["target_session_attrs"] = "read-write"
-        return options
-
-    def _several_hosts(self) -> bool:
-        parts = urlsplit(self.url)
-        return "," in parts.netloc or any(p.startswith("host=") and "," in p for p in parts.query.split("&"))
+        return {"timeout": CONNECT_TIMEOUT, "server_settings": {"application_name": name}}
 
     async def connect(self, purpose: str, settings: dict[str, str] | None = None) -> Connection:
         """A connection of its own, to be closed by whoever asked for it."""
         with self._said_in_words():
-            connection: Connection = await asyncpg.connect(self.url, **self._options(purpose))
+            connection: Connection = await self._hosts.connect(self.url, **self._options(purpose))
             try:
                 async with asyncio.timeout(CONNECT_TIMEOUT):
                     await _prepare(connection, settings)
@@ -135,7 +133,7 @@ class Database:
         """A connection that asks nothing of whatever stands in between: no settings, nothing prepared."""
         with self._said_in_words():
             options = self._options(purpose)
-            connection: Connection = await asyncpg.connect(self.url, statement_cache_size=0, **options)
+            connection: Connection = await self._hosts.connect(self.url, statement_cache_size=0, **options)
             return connection
 
     @contextmanager
@@ -166,8 +164,10 @@ class Database:
     ) -> Pool:
         """A pool of sessions with these settings; `hand_out` sees each connection before its user does."""
         with self._said_in_words():
+            connect: Any = self._hosts.connect  # the stubs know only asyncpg.connect itself
             pool: Pool = await asyncpg.create_pool(
                 self.url,
+                connect=connect,
                 min_size=0,  # a floor is restored behind our back, with a traceback in the log each time
                 max_size=size,
                 max_inactive_connection_lifetime=300,
@@ -190,6 +190,11 @@ class Database:
         if self._pool is None:
             self._pool = await self.open_pool("station", 6)
 
+    async def renew(self) -> None:
+        """The database was lost: no session from before is handed out again, even if it still looks open."""
+        if self._pool is not None:
+            await self._pool.expire_connections()
+
     async def close(self) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
@@ -209,9 +214,22 @@ class Database:
 
 async def _prepare(connection: Connection, settings: dict[str, str] | None) -> None:
     """Makes a new session ours."""
+    _notice_silence(connection)
     wanted = SETTINGS | (settings or {})
     await connection.execute(SQL.set, list(wanted), list(wanted.values()))
     await connection.set_type_codec("jsonb", schema="pg_catalog", encoder=json.dumps, decoder=json.loads)
+
+
+def _notice_silence(connection: Connection) -> None:
+    """A server that lost its power says nothing: the system finds out within seconds, not after two hours."""
+    transport = getattr(connection, "_transport", None)  # the driver has no public way to its socket
+    opened = None if transport is None else transport.get_extra_info("socket")
+    if opened is None or opened.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in CLIENT_KEEPALIVE.items():
+        if (option := getattr(socket, name, None)) is not None:  # not every system has each of them
+            opened.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 async def _clean(connection: Connection) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,9 +39,9 @@ class Started:
 
 
 class SidecarClient:
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, tls: ssl.SSLContext | None = None) -> None:
         self._token = token
-        self._wire = Wire(largest=LARGEST)
+        self._wire = Wire(tls, largest=LARGEST)
 
     async def close(self) -> None:
         self._wire.close()

@@ -6,6 +6,7 @@ A picture is a courtesy: one that cannot be had is None, never an error.
 from __future__ import annotations
 
 import asyncio
+import ssl
 
 import aiohttp
 
@@ -17,8 +18,9 @@ LIMIT = 2.0
 
 
 class Pictures:
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, tls: ssl.SSLContext | None = None) -> None:
         self._token = token
+        self._tls = tls
         self._session: aiohttp.ClientSession | None = None
 
     async def of(self, recorder: Recorder, node: Node | None) -> bytes | None:
@@ -34,9 +36,13 @@ class Pictures:
 
     async def at(self, url: str) -> bytes | None:
         if self._session is None or self._session.closed:
-            self._session = aiohttp.ClientSession(headers={"x-internal-token": self._token})
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(ssl=self._tls or True),
+                headers={"x-internal-token": self._token},
+            )
         try:
-            async with asyncio.timeout(LIMIT), self._session.get(url) as response:
+            # A redirection would carry the token to whomever it names.
+            async with asyncio.timeout(LIMIT), self._session.get(url, allow_redirects=False) as response:
                 if response.status != 200:
                     return None
                 picture = b""

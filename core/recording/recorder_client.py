@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -99,13 +100,13 @@ class PreparedStart:
 
 
 class RecorderClient:
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, tls: ssl.SSLContext | None = None) -> None:
         if not token.isprintable():
             raise PlantError(
                 "The plant's secret (AIRLOCK_TOKEN) has characters that cannot be sent: choose another."
             )
         self._token = token
-        self._wire = Wire()
+        self._wire = Wire(tls)
 
     async def close(self) -> None:
         self._wire.close()

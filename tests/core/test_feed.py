@@ -258,6 +258,7 @@ async def test_a_change_during_a_reading_does_not_wait_for_the_next_beat(
     plant: str, connection: Connection, feed: Feed, eventually: Eventually
 ) -> None:
     await connection.execute(MAKE_RECORDERS, 1)
+    await settles(feed, connection)
     other = await asyncpg.connect(plant)
     late = 0
     for n in range(20):

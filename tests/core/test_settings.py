@@ -14,6 +14,7 @@ VALUES = {
     "database": ("postgresql://flag@h/d", "postgresql://env@h/d", "postgresql://toml@h/d", None),
     "home": ("/flag", "/env", "/toml", default_home()),
     "token": (None, "env-secret", "toml-secret", None),
+    "agent_ca": ("/flag.pem", "/env.pem", "/toml.pem", None),
     "station": ("FLAG", "ENV", "TOML", None),
     "operator": ("flag", "env", "toml", Settings().operator),
     "tick_ms": ("201", "202", 203, 5000),
@@ -42,7 +43,7 @@ def toml(path: Path, **values: object) -> Path:
 
 
 def shown(name: str, value: object) -> object:
-    if name == "home":
+    if name in ("home", "agent_ca"):
         return Path(str(value))
     if name == "log_level":
         return str(value).upper()
@@ -77,6 +78,7 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(name: str
 BAD = {
     "database": ["mysql://h/d", "just words", "postgresql//h", "http://[", ""],
     "home": ["", "  ", "~nobody-of-this-name/x"],
+    "agent_ca": ["", "  "],
     "station": ["", "two words", "x" * 41, "semi;colon"],
     "operator": [" ", "x" * 81, "line\nbreak", "bell\a"],
     "tick_ms": ["soon", "199", "60001", "1.5", "", "-5"],

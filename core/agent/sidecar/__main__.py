@@ -11,13 +11,20 @@ import logging
 import os
 import signal
 import socket
+import ssl
 import sys
 import threading
 from pathlib import Path
 
+from core import tls
 from core.agent.sidecar.air import Air
 from core.agent.sidecar.http import Http
 from core.agent.sidecar.order import Order
+
+
+def _identity() -> ssl.SSLContext | None:
+    certificate, key = os.environ.get("AIRLOCK_CERTIFICATE"), os.environ.get("AIRLOCK_KEY")
+    return tls.identity(Path(certificate), Path(key) if key else None) if certificate else None
 
 
 def main() -> int:
@@ -30,7 +37,7 @@ def main() -> int:
     # The threads that make children must live as long as the sidecar: see Child.
     threading.Thread(target=air.run, name="air", daemon=True).start()
     threading.Thread(target=air.cue, name="cue", daemon=True).start()
-    http = Http(air, os.environ["AIRLOCK_TOKEN"])
+    http = Http(air, os.environ["AIRLOCK_TOKEN"], _identity())
     threading.Thread(target=http.serve, args=(socket.socket(fileno=descriptor),), daemon=True).start()
     while not air.done.wait(1.0):
         pass

@@ -6,6 +6,7 @@ import hmac
 import json
 import logging
 import socket
+import ssl
 import threading
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -17,6 +18,7 @@ from core.errors import AirlockError
 log = logging.getLogger(__name__)
 LARGEST_HEAD, LARGEST_BODY = 16 * 1024, 8 * 1024**2
 IDLE = 75.0
+FIRST = 5.0  # whoever has not shown the token yet may not keep a place for longer: probes need them
 _WORDS = {
     200: "OK",
     400: "Bad Request",
@@ -29,8 +31,8 @@ Answer = tuple[int, dict[str, Any] | bytes]
 
 
 class Http:
-    def __init__(self, air: Air, token: str) -> None:
-        self._air, self._token = air, token.encode()
+    def __init__(self, air: Air, token: str, tls: ssl.SSLContext | None = None) -> None:
+        self._air, self._token, self._tls = air, token.encode(), tls
         self._room = threading.BoundedSemaphore(64)
 
     def serve(self, listening: socket.socket) -> None:
@@ -43,15 +45,18 @@ class Http:
 
     def _talk(self, connection: socket.socket) -> None:
         try:
-            connection.settimeout(IDLE)
+            connection.settimeout(FIRST)
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_side=True)
             with connection, connection.makefile("rb") as reader:
                 while (request := _request(reader)) is not None:
                     method, target, headers, body = request
                     status, answer = self._answer(method, target, headers, body)
-                    keep = status != 413 and headers.get("connection", "").lower() != "close"
+                    keep = status not in (401, 413) and headers.get("connection", "").lower() != "close"
                     connection.sendall(_response(status, answer, keep))
                     if not keep:
                         return
+                    connection.settimeout(IDLE)
         except OSError:
             pass  # a client that went away
         finally:
