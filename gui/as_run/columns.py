@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 
 from core.playout.model import SLATE, AsRunRow
 from gui.session import Session
@@ -65,10 +65,22 @@ def columns(session: Session) -> list[Column]:
     def tone(row: AsRunRow) -> str:
         return "t1" if row.ended_at is None else "t2"
 
+    known: tuple[int, date] = (-1, date.min)
+
+    def today() -> date:
+        """Worked out once a second, and not for every row of every frame."""
+        nonlocal known
+        if known[0] != session.ticker.whole_second:
+            known = (session.ticker.whole_second, session.local(session.now()).date())
+        return known[1]
+
     def when(row: AsRunRow) -> Cell:
         local = session.local(row.started_at)
-        today = local.date() == session.local(session.now()).date()
-        text = timecode(local, session.frame_rate) if today else f"{local.day} {local:%b %H:%M}"
+        text = (
+            timecode(local, session.frame_rate)
+            if local.date() == today()
+            else f"{local.day} {local:%b %H:%M}"
+        )
         return Cell(text, tone(row), mono=True)
 
     def duration(row: AsRunRow) -> Cell:

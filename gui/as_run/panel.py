@@ -51,7 +51,7 @@ class AsRunPanel(Surface):
         self.search = SearchField("Filter clip")
         self.search.setMinimumWidth(90)
         self.search.setMaximumWidth(240)
-        self.channel = self._combo("Channel", 110)
+        self.channel = self._combo("Channel", 116)
         self.result = self._combo("Result", 104)
         for key, words in filters.RESULT_CHOICES.items():
             self.result.addItem(words, key)

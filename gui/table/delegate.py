@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, Qt
-from PySide6.QtGui import QFont, QFontMetricsF, QPainter
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPixmap
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from gui import fonts
-from gui.glyphs import paint_glyph
+from gui.glyphs import pixmap
 from gui.hatch import hatch
 from gui.table.columns import Cell
 from gui.theme import theme
@@ -39,6 +39,12 @@ def _face(mono: bool, figures: bool, bold: bool) -> tuple[QFont, QFontMetricsF]:
 def _elided(text: str, mono: bool, figures: bool, bold: bool, width: float) -> str:
     _, metrics = _face(mono, figures, bold)
     return metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
+
+
+@lru_cache(maxsize=256)
+def _stamp(glyph: str, tone: str, _palette: str, _ratio: float) -> QPixmap:
+    """A glyph, drawn once for a palette and a screen."""
+    return pixmap(glyph, tone, 12)
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -76,8 +82,7 @@ class RowDelegate(QStyledItemDelegate):
             painter.setBrushOrigin(QPoint(0, rect.top() - index.row() * rect.height()))
             painter.fillRect(rect, hatch(theme.colour("hatch")))
             painter.restore()
-        painter.setPen(theme.colour("row"))
-        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+        painter.fillRect(rect.x(), rect.bottom(), rect.width(), 1, theme.colour("row"))
         if selected:
             self._paint_selection(painter, rect, index.column())
 
@@ -98,12 +103,9 @@ class RowDelegate(QStyledItemDelegate):
     def paint_cell(self, painter: QPainter, rect: QRect, cell: Cell, right: bool = False) -> None:
         area = QRectF(rect).adjusted(cell.indent, 0, 0, 0)
         if cell.glyph:
-            paint_glyph(
-                painter,
-                cell.glyph,
-                QRectF(area.left(), area.center().y() - 6, 12, 12),
-                cell.glyph_tone or cell.tone,
-            )
+            ratio = self.table.devicePixelRatioF()
+            stamp = _stamp(cell.glyph, cell.glyph_tone or cell.tone, theme.palette.name, ratio)
+            painter.drawPixmap(round(area.left()), round(area.center().y() - 6), stamp)
             area.setLeft(area.left() + 20)
         if not cell.text:
             return
