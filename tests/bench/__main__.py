@@ -24,6 +24,7 @@ PARTS = {
     "start_lateness": "tests.bench.start_lateness",
     "flat_cost": "tests.bench.flat_cost",
     "handover": "tests.bench.handover_bench",
+    "dark_time": "tests.bench.dark_time",
     "loop": "tests.bench.loop_bench",
     "cold_start": "tests.bench.cold_start",
 }
