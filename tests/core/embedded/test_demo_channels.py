@@ -148,7 +148,8 @@ async def test_they_alone_do_not_keep_the_plant_open_and_a_real_one_does(
     await connection.execute("UPDATE playout_channels SET wanted = 'on', status = 'running'")
     assert await connection.fetch(PLANT.work_under_way, caretaker.NAME) == []
     await connection.execute(
-        "INSERT INTO playout_channels (name, output_type, output_url, status) VALUES ('MINE', 'udp', 'udp://x', 'running')"
+        "INSERT INTO playout_channels (name, output_type, output_url, status) "
+        "VALUES ('MINE', 'udp', 'udp://x', 'running')"
     )
     found = await connection.fetch(PLANT.work_under_way, caretaker.NAME)
     assert [r["what"] for r in found] == ["MINE is on air"]
