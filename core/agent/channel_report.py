@@ -23,6 +23,8 @@ async def report_deaths(connection: Connection, channels: Channels) -> None:
 
 async def compare_generations(connection: Connection, channels: Channels) -> None:
     """A sidecar that is not the current one of its channel any more goes off air at once."""
-    if mine := list(channels.running()):
-        rows = await connection.fetch(SQL.generations, mine)
-        channels.compare({r["id"]: r["generation"] for r in rows})
+    if mine := channels.running():
+        rows = await connection.fetch(SQL.generations, list(mine))
+        # A channel that the plant does not have any more has no current generation at all. One that was started
+        # while the question was on its way was not asked about, and nothing is known of it.
+        channels.compare({n: g + 1 for n, g in mine.items()} | {r["id"]: r["generation"] for r in rows})

@@ -233,10 +233,8 @@ class Channels:
 
     def compare(self, current: Mapping[int, int]) -> None:
         """Puts off air, at once, what is not the current generation of its channel any more."""
-        for number, channel in self._channels.items():
-            # A channel that the plant does not have any more has no current generation at all.
-            newest = current.get(number, max(channel.airings, default=0) + 1)
-            for airing in channel.airings.values():
+        for number, newest in current.items():
+            for airing in self._channel(number).airings.values():
                 if airing.running and not airing.asked_to_end and airing.generation < newest:
                     log.warning("%s: generation %d is not current", airing.name, airing.generation)
                     ending = asyncio.create_task(self._end_one(airing))

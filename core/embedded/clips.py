@@ -6,7 +6,7 @@ A clip is written under another name and renamed when it is whole, so that whoev
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,10 +53,10 @@ GARDEN = Clip(
 CLIPS = (IDENT, BARS, COUNTDOWN, HARBOUR, COAST, TIDES, GARDEN)
 
 
-async def make_clips(ffmpeg: str, media: Path) -> bool:
+async def make_clips(ffmpeg: str, media: Path, clips: Iterable[Clip] = CLIPS) -> bool:
     """Makes those that are missing. Whether all are there now; what went wrong is in the log."""
     (media / FOLDER).mkdir(parents=True, exist_ok=True)
-    return all([await _make(ffmpeg, clip, media) for clip in CLIPS])
+    return all([await _make(ffmpeg, clip, media) for clip in clips])
 
 
 async def _make(ffmpeg: str, clip: Clip, media: Path) -> bool:

@@ -24,6 +24,7 @@ PARTS = {
     "start_lateness": "tests.bench.start_lateness",
     "flat_cost": "tests.bench.flat_cost",
     "handover": "tests.bench.handover_bench",
+    "dark_time": "tests.bench.dark_time",
     "loop": "tests.bench.loop_bench",
     "as_run_scroll": "tests.bench.as_run_scroll",
     "cold_start": "tests.bench.cold_start",

@@ -91,28 +91,66 @@ def check(rows: list[Entry], truth: list[Aired]) -> None:
     assert all(r.ended_at >= r.started_at for r in rows)
 
 
-def test_twenty_thousand_items_are_each_logged_once_as_they_aired() -> None:
+AT_ONCE = 500  # events in one answer, as the sidecar gives them
+
+
+def test_twenty_thousand_items_are_each_accounted_for_once_as_they_aired() -> None:
+    """Answers are dropped and repeated, the scheduler is away for hundreds of items, sidecars crash, and nodes are
+    lost together with their journals: what nobody can know is unknown time, and everything else is as it was."""
     dice = random.Random(7)
     engine, rows, logged = Engine(dice), [], Logged()
+    count = dict.fromkeys(("dropped", "repeated", "absences", "crashes", "lost nodes", "gaps"), 0)
+    lost: list[Aired] = []
+    away, known = 0, 0  # items still to pass unwatched; how much of the truth the log can know
+
+    def restart(writing: Writing) -> None:
+        nonlocal logged, known
+        apply(rows, writing)
+        count["gaps"] += bool(rows and rows[-1].result != "unknown" and writing.after.seq)
+        engine.restart()
+        logged, known = replace(writing.after, seq=0, fill=True), len(engine.truth)
+
     for item in range(1, 20_001):
-        if dice.random() < 0.005:
+        chance = dice.random()
+        if chance < 0.005:
+            count["crashes"] += 1
             engine.crash(item)
-            writing = as_run.settle(logged, engine.events, engine.at, engine.at + s(2))
-            apply(rows, writing)
-            engine.restart()
-            logged = replace(writing.after, seq=0, fill=True)
+            restart(as_run.settle(logged, engine.events, engine.at, engine.at + s(2)))
+            away = 0
+            continue
+        if chance < 0.006:
+            count["lost nodes"] += 1
+            engine.crash(item)
+            lost += engine.truth[known:]
+            del engine.truth[known:]
+            restart(as_run.settle(logged, (), None, engine.at + s(9)))
+            away = 0
             continue
         engine.play(item)
+        if away == 0 and dice.random() < 0.001:
+            count["absences"] += 1
+            away = dice.randrange(100, 700)
+        if away > 0:
+            away -= 1
+            continue
         if dice.random() < 0.3:
-            continue  # the answer was dropped, or nobody was there to ask
+            count["dropped"] += 1
+            continue
         # Repeated and overlapping answers: from somewhere before the last number seen.
-        after = max(0, logged.seq - dice.randrange(3)) if dice.random() < 0.2 else logged.seq
-        fresh = engine.events[after:]
-        writing = as_run.log_events(logged, fresh, engine.at)
-        apply(rows, writing)
-        logged = writing.after
+        again = dice.random() < 0.2
+        count["repeated"] += again
+        while logged.seq < len(engine.events):
+            after = max(0, logged.seq - dice.randrange(3)) if again else logged.seq
+            writing = as_run.log_events(logged, engine.events[after : after + AT_ONCE], engine.at)
+            apply(rows, writing)
+            logged = writing.after
+        known = len(engine.truth)
     apply(rows, as_run.settle(logged, engine.events, engine.at, engine.at))
     check(rows, engine.truth)
+    unknown = [r for r in rows if r.result == "unknown"]
+    assert all(any(u.started_at <= r.start and r.end <= u.ended_at for u in unknown) for r in lost)
+    assert len(engine.truth) + len(lost) == 20_000 and len(unknown) == count["gaps"]
+    assert min(count.values()) >= 5 and len(lost) > 20, count
 
 
 def test_in_the_middle_of_an_item_the_row_is_open_and_closes_at_the_reported_instant() -> None:
