@@ -26,6 +26,7 @@ PARTS = {
     "handover": "tests.bench.handover_bench",
     "loop": "tests.bench.loop_bench",
     "cold_start": "tests.bench.cold_start",
+    "soak": "tests.bench.soak",
 }
 
 
