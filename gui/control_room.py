@@ -23,6 +23,7 @@ from gui.glyphs import paint_priority
 from gui.header import HeaderBar
 from gui.inspector.panel import Inspector
 from gui.lag import LagMeter
+from gui.measures.panel import MeasuresPanel
 from gui.parts import Surface
 from gui.recorders.panel import RecordersPanel
 from gui.session import Session
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from core.station import Station
 
 RIGHT_WIDTH = 420
-PANEL_KEYS = {"audit": "Alt+1", "stations": "Alt+2", "alarms": "Alt+3"}
+PANEL_KEYS = {"audit": "Alt+1", "stations": "Alt+2", "alarms": "Alt+3", "measures": "Alt+5"}
 
 
 class ControlRoom(Surface):
@@ -67,6 +68,7 @@ class ControlRoom(Surface):
         self.timeline = TimelinePanel(self.session, actions, self.recorders.plan)
         self.inspector = Inspector(self.session, self.timeline.known, self.timeline.editor)
         self.recorders.centre = self
+        self.measures = MeasuresPanel(self.session, actions, self.lag)
         self.header = HeaderBar(self.session, actions)
         self.banner = Banner(self.session, actions)
         self.panels = DockArea(
@@ -76,7 +78,10 @@ class ControlRoom(Surface):
                     Panel("recorders", "Recorders", self.recorders),
                     Panel("stations", "Stations", self.stations),
                 ],
-                "right": [Panel("alarms", "Alarms", self.alarms, self._paint_alarm_mark)],
+                "right": [
+                    Panel("alarms", "Alarms", self.alarms, self._paint_alarm_mark),
+                    Panel("measures", "Measures", self.measures),
+                ],
             }
         )
         self._add_actions()

@@ -42,13 +42,13 @@ async def test_the_layout_is_saved_and_restored(station: Station, tmp_path: Path
     async with open_room(station, tmp_path) as window:
         assert window.room is not None
         area = window.room.panels
-        assert [p.id for p in area.groups["right"].panels] == ["alarms", "stations"]
+        assert [p.id for p in area.groups["right"].panels] == ["alarms", "measures", "stations"]
         assert [p.id for p in area.groups["left"].panels] == ["recorders"]
         assert list(area.floats["audit"].geometry().getRect()) == [40, 50, 700, 400]
         assert area.saved()["split"] == saved["split"]
         window.actions_.trigger("window.reset_layout")
         assert [p.id for p in area.groups["left"].panels] == ["audit", "recorders", "stations"]
-        assert [p.id for p in area.groups["right"].panels] == ["alarms"]
+        assert [p.id for p in area.groups["right"].panels] == ["alarms", "measures"]
         assert area.floats == {}
         window.close()
     async with open_room(station, tmp_path) as window:
@@ -79,6 +79,7 @@ async def test_a_broken_layout_hurts_nobody(station: Station, tmp_path: Path, br
             "recorders",
             "stations",
             "alarms",
+            "measures",
         }
 
 
