@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 SPANS = {"300": "5 min", "900": "15 min", "3600": "1 h"}
 READ_JOBS_EVERY = 5.0  # seconds between two looks at the queues, and only after they changed
+READ_JOBS_ANYWAY = 60.0  # seconds after which they are looked at all the same, while somebody sees it
 APART = 60  # ms between the drawing of two plots: together they would hold up a frame
 WIDE, CHART_HEIGHT = 620, 150
 EMPTY = {
@@ -105,11 +106,12 @@ class MeasuresPanel(Surface):
         self.collection.sample(
             session.now(), session.station.name, self._lag.p999 * 1000, stale=session.stale
         )
+        waited = now - self._read_at
+        due = waited >= READ_JOBS_EVERY and self._jobs_changed
         if (
-            self._jobs_changed
+            (due or (self.isVisible() and waited >= READ_JOBS_ANYWAY))
             and not self._reading
             and not session.stale
-            and now - self._read_at >= READ_JOBS_EVERY
         ):
             self._jobs_changed, self._read_at, self._reading = False, now, True
             session.attempt(self._read_jobs, "queue depth").add_done_callback(self._read)

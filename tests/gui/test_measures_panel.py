@@ -21,6 +21,7 @@ FROM recorders;
 INSERT INTO playout_channels (name, output_type, output_url, status, last_heartbeat_at, heartbeat_ms)
 VALUES ('CH-1', 'udp', 'udp://127.0.0.1:9', 'running', now() + interval '1 min', 12.5);
 INSERT INTO job_runs (job_name, handler, queue) VALUES ('proxy', 'proxy', 'batch');
+NOTIFY airlock, 'job_runs';
 """
 
 
