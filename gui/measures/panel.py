@@ -29,7 +29,7 @@ SPANS = {"300": "5 min", "900": "15 min", "3600": "1 h"}
 READ_JOBS_EVERY = 5.0  # seconds between two looks at the queues, and only after they changed
 READ_JOBS_ANYWAY = 60.0  # seconds after which they are looked at all the same, while somebody sees it
 APART = 60  # ms between the drawing of two plots: together they would hold up a frame
-WIDE, CHART_HEIGHT = 620, 150
+LEAST_WIDTH, LEAST_HEIGHT = 340, 130
 EMPTY = {
     "starts": "No recording has started yet. Each start appears here with how late it was.",
     "heartbeat": "No channel is on air. Start one, and how quickly it answers appears here.",
@@ -158,11 +158,11 @@ class MeasuresPanel(Surface):
             ("disks", "Disk in use", "per cent", None),
         ):
             self.charts[name] = chart = Chart(title, unit, EMPTY[name], local, limit)
-            chart.setMinimumHeight(CHART_HEIGHT)
+            chart.setMinimumHeight(LEAST_HEIGHT)
         self._place()
 
     def _place(self) -> None:
-        columns = 1 if self.width() < WIDE else 2 if self.width() < 2 * WIDE else 3
+        columns = min(max(self.width() // LEAST_WIDTH, 1), 3)
         for index, chart in enumerate(self.charts.values()):
             self._grid.addWidget(chart, index // columns, index % columns)
 
