@@ -38,6 +38,7 @@ from core.feed import Feed, FeedState
 from core.housekeeping import Housekeeping
 from core.lanes import Lane, Lanes
 from core.leadership import Lead, Leadership
+from core.pauses import Collector
 from core.read_model import ReadModel
 from core.recording.pictures import Pictures
 from core.roles import Role
@@ -86,6 +87,7 @@ class Station:
         self.leadership = Leadership(self.database, self.clock, self._lead_changed)
         self.loop_lag_ms: Callable[[], float | None] = lambda: None
         self._beat_task: asyncio.Task[None] | None = None
+        self._collector_task: asyncio.Task[None] | None = None
         self._outage_task: asyncio.Task[None] | None = None
         self._lead_listeners: list[Callable[[Lead | None], None]] = []
 
@@ -122,6 +124,9 @@ class Station:
         await self.database.open()
         self.feed.on_state(self._feed_changed)
         self.feed.start()
+        self._collector_task = asyncio.create_task(
+            Collector().run(self.model, self.clock.now), name="collector"
+        )
         if takes_part:
             self._beat_task = asyncio.create_task(self._beat(), name="station heartbeat")
             self.leadership.start()
@@ -129,6 +134,9 @@ class Station:
 
     async def stop(self) -> None:
         """Takes on nothing new, finishes what is under way, gives up the lead, leaves the list."""
+        if self._collector_task is not None:
+            self._collector_task.cancel()
+            await asyncio.gather(self._collector_task, return_exceptions=True)
         await self._lanes.drain(DRAIN)
         await self.leadership.leave()
         if self._beat_task is not None:

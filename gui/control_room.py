@@ -26,6 +26,7 @@ from gui.header import HeaderBar
 from gui.inspector.panel import Inspector
 from gui.jobs.panel import JobsPanel
 from gui.lag import LagMeter
+from gui.measures.panel import MeasuresPanel
 from gui.parts import Surface
 from gui.playlist.panel import PlaylistPanel
 from gui.recorders.panel import RecordersPanel
@@ -46,6 +47,7 @@ PANEL_KEYS = {
     "stations": "Alt+2",
     "alarms": "Alt+3",
     "jobs": "Alt+4",
+    "measures": "Alt+5",
     "as_run": "Alt+6",
     "playlist": "Alt+7",
 }
@@ -85,6 +87,7 @@ class ControlRoom(Surface):
         self.painted.connect(self.rests.start)
         self.recorders.centre = self
         self.channels = ChannelWall(self.session, actions)
+        self.measures = MeasuresPanel(self.session, actions, self.lag)
         self.header = HeaderBar(self.session, actions)
         self.banner = Banner(self.session, actions)
         self.panels = DockArea(
@@ -99,6 +102,7 @@ class ControlRoom(Surface):
                 "right": [
                     Panel("alarms", "Alarms", self.alarms, self._paint_alarm_mark),
                     Panel("jobs", "Jobs", self.jobs),
+                    Panel("measures", "Measures", self.measures),
                 ],
             }
         )
@@ -114,7 +118,7 @@ class ControlRoom(Surface):
         self.middle.setHandleWidth(4)
         self.middle.setChildrenCollapsible(False)
         self.middle.addWidget(self.panels)
-        left = QVBoxLayout()
+        self.left = left = QVBoxLayout()
         left.setSpacing(0)
         left.addWidget(self.banner)
         left.addWidget(self.middle, 1)
@@ -148,6 +152,10 @@ class ControlRoom(Surface):
         session.ticker.flash.connect(lambda _: self.panels.update_marks())
         self.register_place("station", self._go_to_station)
         self.register_place("recorder", self.timeline.show_recorder)
+        self.register_place("window", self._go_to_window)
+        self.register_place("node", self._go_to_node)
+        self.register_place("database", lambda _: self.panels.reveal("stations"))
+        self.register_place("scheduler", lambda _: self.panels.reveal("stations"))
         self.recorders.wanted.connect(lambda: self.panels.reveal("recorders"))
         self.timeline.open_window.connect(self.edit)
         self.timeline.new_window.connect(self.new)
@@ -224,7 +232,10 @@ class ControlRoom(Surface):
         self._places[kind] = go
 
     def goto(self, kind: str, id: object) -> None:
-        if (go := self._places.get(kind)) is not None:
+        go = self._places.get(kind)
+        if go is None or (id is None and kind in ("recorder", "channel", "window")):
+            self.session.say("There is no place to show for this alarm: it says itself what to do.")
+        else:
             go(id)
 
     def shut(self) -> None:
@@ -245,6 +256,19 @@ class ControlRoom(Surface):
     def _open_playlist(self, channel: int) -> None:
         self.playlist.show_channel(channel)
         self.panels.reveal("playlist")
+
+    def _go_to_window(self, id: int) -> None:
+        if (window := self.session.model.windows.get(id)) is not None:
+            self.timeline.show_window(window)
+            self.timeline.canvas.setFocus()
+
+    def _go_to_node(self, id: object) -> None:
+        """A node is its recorders: the first of them, or the figures of its disk."""
+        recorders = [r for r in self.session.model.recorders.values() if r.node_id == id]
+        if recorders:
+            self.timeline.show_recorder(min(recorders, key=lambda r: (r.position, r.id)).id)
+        else:
+            self.panels.reveal("measures")
 
     def _summary(self) -> Summary:
         return self.header.lamp.summary

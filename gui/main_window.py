@@ -75,10 +75,13 @@ class MainWindow(QWidget):
         """Shows the open plant."""
         # Not at the top: the window is on the screen before the control room and the core are read from disk.
         from gui.control_room import ControlRoom
+        from gui.welcome import WelcomeStrip
 
         self._add_room_actions()
         room = ControlRoom(station, self.actions_, self.preferences.sound, self)
         self.room = room
+        self.welcome = WelcomeStrip(room.session, self.actions_, self.preferences)
+        room.left.insertWidget(1, self.welcome)
         room.session.message.connect(self.strip.show_message)
         room.painted.connect(self.live)
         room.panels.restore(self.preferences.layout)

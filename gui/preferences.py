@@ -41,6 +41,15 @@ class Preferences:
         self._set("sound", "on" if on else "off")
 
     @property
+    def welcomed(self) -> bool:
+        """Whether the operator has had enough of the welcome."""
+        return self._get("welcomed", "no") == "yes"
+
+    @welcomed.setter
+    def welcomed(self, done: bool) -> None:
+        self._set("welcomed", "yes" if done else "no")
+
+    @property
     def layout(self) -> dict[str, Any]:
         """Where the panels stand. Anything unreadable counts as never saved."""
         text = self._get("layout", "{}")

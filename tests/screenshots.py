@@ -1,6 +1,7 @@
-"""Pictures of the control room for looking at: `python -m tests.screenshots [FOLDER]`.
+"""Pictures of the control room: `python -m tests.screenshots [FOLDER] [--all]`.
 
-A real plant, seeded, at two sizes, in both themes, live and without its database.
+A real plant, seeded, at two sizes, in both themes: normal, with an edit that collides, and with its database
+really stopped. Without a folder the README's pictures are made anew. `--all` adds each panel and dialog.
 """
 
 from __future__ import annotations
@@ -27,13 +28,15 @@ from gui.app import grab, prepare_application
 from gui.loop import new_event_loop
 from gui.main_window import MainWindow
 from gui.theme import theme
-from tests.gui.shell_fixtures import SEED, Outage, open_room, running_station
+from gui.timeline.gesture import nudged
+from tests.gui.shell_fixtures import SEED, open_room, running_station
 
 SIZES = (QSize(1920, 1080), QSize(1366, 768))
+README = Path(__file__).parents[1] / "resources" / "screenshots"
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110 - there is nothing to wait on but the thing itself
             await asyncio.sleep(0.01)
 
@@ -75,61 +78,80 @@ async def dialogs(window: MainWindow, folder: Path) -> None:
         await settle(0.05)
 
 
-async def shoot(server: str, folder: Path) -> None:
-    name = "screenshots"
+async def edit(window: MainWindow) -> None:
+    """A window in the hand, dragged onto its neighbour, with the inspector open beside it."""
+    room = window.room
+    assert room is not None
+    windows = {w.name: w for w in room.session.model.windows.values()}
+    dragged = windows["Press Briefing"]
+    room.edit(dragged)
+    await settle()
+    canvas, lanes = room.timeline.canvas, room.timeline.known.lanes
+    by = (windows["Arts Review"].start_at - dragged.start_at).total_seconds() - 1200
+    made = nudged([dragged], by, lanes, room.session.now().timestamp())
+    canvas.hold(made)
+    canvas.holding.emit(made)
+    await settle()
+
+
+async def panels(window: MainWindow, folder: Path) -> None:
+    """Every panel there is, in front, once."""
+    room = window.room
+    assert room is not None
+    for id in list(room.panels.panels):
+        room.panels.reveal(id)
+        await settle(1.0 if id == "measures" else 0.3)
+        grab(window, folder / f"panel-{id}.png", SIZES[0])
+    room.panels.reset()
+    room.panels.reveal("alarms")
+
+
+async def prepare(server: str) -> str:
     admin = await asyncpg.connect(server)
-    await admin.execute(f"CREATE DATABASE {name}")
+    await admin.execute("CREATE DATABASE screenshots")
     await admin.close()
-    url = server.replace("/postgres?", f"/{name}?")
+    url = server.replace("/postgres?", "/screenshots?")
     connection = await Database(url, "screenshots").connect("screenshots")
     await migrate(connection)
     await connection.execute(SEED)
-    outage = Outage(server, url)
-    settings = folder / "settings"
-    async with running_station(url, "STATION-2", "Operator 2") as leader:
-        await until(lambda: leader.leading)
-        async with running_station(url, "STATION-1", "Operator 1"), open_room(leader, settings) as window:
-            assert window.room is not None
-            window.resize(SIZES[0])
-            await settle(1.2)
-            window.room.alarms.table.choose(0)
-            await pictures(window, folder, "leader")
-            window.room.alarms.filter.choose("shift")
-            window.room.panels.reveal("stations")
-            window.say("Acknowledge alarm needs the role Operator; you are Viewer.")
-            await pictures(window, folder, "shift")
-            window.strip.hide()
-            window.room.panels.reveal("audit")
-            window.room.panels.reveal("alarms")
-            window.room.alarms.filter.choose("open")
-            window.actions_.trigger("alarms.shelve")
-            window.room.sound.mute(5)
-            await pictures(window, folder, "shelve")
-            window.room.alarms.detail.close_shelf()
-            window.room.sound.unmute()
-            await dialogs(window, folder)
-            await connection.close()
-            await outage.begin()
-            await settle(2.5)
-            window.room.alarms.table.choose(0)
-            await pictures(window, folder, "degraded")
-            await outage.end()
-            await settle(2.0)
-    async with running_station(url, "STATION-1", "Operator 1") as empty:
-        connection = await Database(url, "screenshots").connect("screenshots")
-        await connection.execute(
-            "DELETE FROM alarms; DELETE FROM recorder_schedules; DELETE FROM playout_channels"
-        )
-        await connection.close()
-        async with open_room(empty, settings) as window:
-            window.resize(SIZES[0])
-            await settle(1.0)
-            await pictures(window, folder, "empty")
-    shutil.rmtree(settings, ignore_errors=True)
+    await connection.close()
+    return url
+
+
+async def shoot(postgres: EmbeddedPostgres, server: str, folder: Path, everything: bool) -> None:
+    url = await prepare(server)
+    with tempfile.TemporaryDirectory() as settings:
+        async with (
+            running_station(url, "STATION-2", "Operator 2") as leader,
+            running_station(url, "STATION-1", "Operator 1"),
+        ):
+            await until(lambda: leader.leading)
+            async with open_room(leader, Path(settings)) as window:
+                assert window.room is not None
+                window.resize(SIZES[0])
+                await settle(1.5)
+                window.room.alarms.table.choose(0)
+                await pictures(window, folder, "normal")
+                if everything:
+                    await panels(window, folder)
+                    await dialogs(window, folder)
+                await edit(window)
+                await pictures(window, folder, "editing")
+                window.room.timeline.canvas.hold(None)
+                window.room.inspector.shut()
+                await asyncio.to_thread(postgres.stop)
+                await settle(3.0)
+                window.room.panels.reveal("alarms")
+                window.room.alarms.table.choose(0)
+                await pictures(window, folder, "degraded")
+                await asyncio.to_thread(postgres.start)
+                await until(lambda: leader.feed.state.live)
 
 
 def main(arguments: list[str]) -> int:
-    folder = Path(arguments[0] if arguments else "build/screenshots")
+    everything = "--all" in arguments
+    given = [a for a in arguments if a != "--all"]
+    folder = Path(given[0]) if given else README
     folder.mkdir(parents=True, exist_ok=True)
     prepare_application("dark")
     home = Path(tempfile.mkdtemp(prefix="airlock-screenshots-"))
@@ -138,10 +160,11 @@ def main(arguments: list[str]) -> int:
     try:
         running = postgres.start()
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(shoot(running.url, folder))
+            runner.run(shoot(postgres, running.url, folder, everything))
     finally:
         postgres.stop()
         shutil.rmtree(home, ignore_errors=True)
+    shutil.copyfile(folder / "normal-dark-1920.png", folder / "control-room.png")
     print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
     return 0
 

@@ -15,7 +15,6 @@ from core import passes
 from core.alarms import store as alarms
 from core.db.database import AnyConnection
 from core.lanes import LaneContext
-from core.pauses import Collector
 from core.recording import conditions, rules
 from core.recording.operations import Operation, Operations
 from core.recording.recorder_client import RecorderClient
@@ -25,7 +24,6 @@ from core.recording.watch import Watch
 log = logging.getLogger(__name__)
 # What a window that was left on the way still needs.
 SETTLED_BY = {"pending": "start", "starting": "start", "stopping": "stop", "cancelled": "cancel"}
-QUIET = timedelta(seconds=1)  # nothing may be due so soon when a pause is to do no harm
 TABLES = frozenset({"recorder_schedules", "recorders", "nodes"})
 
 
@@ -60,7 +58,6 @@ class Term:
         self._tick = tick
         self._woken = asyncio.Event()
         self._last_sweep: datetime | None = None
-        self._collector = Collector()
         self._ended_meanwhile: set[int] = set()
 
     async def run(self) -> None:
@@ -123,8 +120,6 @@ class Term:
             await self._miss(connection, now)
             next_due = await connection.fetchval(SQL.next_due, horizon, now)
         if self._last_sweep is None or now - self._last_sweep >= self._tick:
-            if self._last_sweep is not None:  # at the first one the picture is still being loaded
-                self._collector.rest(self._operations.quiet(now + QUIET))
             self._last_sweep = now
             self._watch.sweep(now)
         elif self._woken.is_set() or armed:

@@ -60,13 +60,6 @@ class Operations:
         self._preparing = asyncio.Semaphore(PREPARE_AT_ONCE)
         self._armed: Counter[tuple[datetime, str | None]] = Counter()
 
-    def quiet(self, until: datetime) -> bool:
-        """Whether nothing is under way, nor due before that instant."""
-        return not any(
-            o.acting or (o.claim.start_at if o.kind == "start" else o.claim.end_at) < until
-            for o in self.in_hand.values()
-        )
-
     # -- starting ------------------------------------------------------------------------------
 
     async def start(self, operation: Operation) -> None:

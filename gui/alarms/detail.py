@@ -71,8 +71,10 @@ class AlarmDetail(Surface):
         self.acknowledge = Button("Acknowledge")
         self.shelve_button = Button("Shelve 15 min")
         self.unshelve = Button("Take off the shelf")
+        self.goto = Button("Go to")
         actions.bind(self.acknowledge, "alarms.acknowledge")
         actions.bind(self.shelve_button, "alarms.shelve")
+        actions.bind(self.goto, "alarms.goto")
         actions.bind(self.unshelve, "alarms.unshelve")
         self._build()
         self._build_shelf()
@@ -131,7 +133,7 @@ class AlarmDetail(Surface):
         self._column.addWidget(self.shelf)
         buttons = QHBoxLayout()
         buttons.setSpacing(8)
-        for button in (self.acknowledge, self.shelve_button, self.unshelve):
+        for button in (self.acknowledge, self.shelve_button, self.unshelve, self.goto):
             buttons.addWidget(button)
         buttons.addStretch(1)
         self._column.addLayout(buttons)
@@ -175,7 +177,7 @@ class AlarmDetail(Surface):
             self.shelf.hide()
             self.reason.clear()
         self.alarm = self._shape.alarm = alarm
-        for button in (self.acknowledge, self.shelve_button, self.unshelve):
+        for button in (self.acknowledge, self.shelve_button, self.unshelve, self.goto):
             button.setVisible(alarm is not None)
         if alarm is None:
             self.title.show_text("No alarm selected")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -27,6 +27,15 @@ class AlarmRow:
     consequence: bool = False
     section: str = ""
     pending: bool = False
+
+
+def place(alarm: Alarm, windows: Container[int]) -> tuple[str, int | None]:
+    """What to show for an alarm: its window while that is known, else the thing that it is about."""
+    kind, _, rest = alarm.key.partition(":")
+    number = rest.partition(":")[0]
+    if kind == "window" and number.isdecimal() and int(number) in windows:
+        return "window", int(number)
+    return alarm.source_kind, alarm.source_id
 
 
 def in_shift(alarm: Alarm, now: datetime) -> bool:

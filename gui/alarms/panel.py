@@ -17,7 +17,7 @@ from gui.actions import Actions
 from gui.alarms.delegate import AlarmDelegate
 from gui.alarms.desk import AlarmDesk
 from gui.alarms.detail import AlarmDetail
-from gui.alarms.listing import AGE, SHAPE, AlarmRow, columns, counts, select, tip
+from gui.alarms.listing import AGE, SHAPE, AlarmRow, columns, counts, place, select, tip
 from gui.alarms.sound import MUTES, AlarmSound
 from gui.freshness import Freshness
 from gui.parts import Button, Label, Segments, Surface, Toolbar, styled
@@ -97,6 +97,7 @@ class AlarmPanel(Surface):
         add("alarms.acknowledge", "Acknowledge the selected alarm", "Alarms", one, "Shift+A")
         add("alarms.shelve", "Shelve the selected alarm", "Alarms", self._open_shelf, "S")
         add("alarms.unshelve", "Take the selected alarm off the shelf", "Alarms", self._unshelve, "U")
+        add("alarms.goto", "Go to the place of the selected alarm", "Alarms", self._go, "G")
         add("alarms.mute", "Mute the alarm sound for a time", "Alarms", self._mute_menu, "M")
         add("alarms.details", "Show or hide the details", "Alarms", self._toggle_cover, "I")
         for key, title in FILTERS.items():
@@ -183,13 +184,17 @@ class AlarmPanel(Surface):
         allow("alarms.acknowledge_visible", self.desk.why_not_acknowledge(self.visible_alarms()))
         allow("alarms.acknowledge", self.desk.why_not_acknowledge([alarm] if alarm else []))
         allow("alarms.shelve", self.desk.why_not_shelve(alarm))
+        allow("alarms.goto", None if alarm else "Select an alarm first.")
         not_shelved = None if alarm and alarm.shelved(self._session.now()) else "It is not on the shelf."
         allow("alarms.unshelve", self.desk.why_not_shelve(alarm, unshelve_alarm) or not_shelved)
         self.place_detail()
 
     def _open(self, row: object) -> None:
         if isinstance(row, AlarmRow) and row.alarm is not None:
-            self.goto.emit(row.alarm.source_kind, row.alarm.source_id)
+            self.goto.emit(*place(row.alarm, self._session.model.windows))
+
+    def _go(self) -> None:
+        self._open(self.table.chosen_row())
 
     # What is done
 
@@ -215,7 +220,13 @@ class AlarmPanel(Surface):
 
     def _context_menu(self, at: QPoint) -> None:
         menu = QMenu(self)
-        for action in ("alarms.acknowledge", "alarms.shelve", "alarms.unshelve", "alarms.details"):
+        for action in (
+            "alarms.acknowledge",
+            "alarms.goto",
+            "alarms.shelve",
+            "alarms.unshelve",
+            "alarms.details",
+        ):
             menu.addAction(self._actions[action].qt)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(self.table.viewport().mapToGlobal(at))

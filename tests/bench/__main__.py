@@ -29,9 +29,9 @@ PARTS = {
     "as_run_scroll": "tests.bench.as_run_scroll",
     "cold_start": "tests.bench.cold_start",
     "timeline_frames": "tests.bench.timeline_frames",
-    "click_to_action": "tests.bench.click_to_action",
     "cross_station_paint": "tests.bench.cross_station_paint",
     "job_throughput": "tests.bench.job_throughput",
+    "soak": "tests.bench.soak",
 }
 
 

@@ -15,6 +15,7 @@ VALUES ('Council Session', 1, now() - interval '100 min', now() + interval '50 m
        ('Match Feed B', 4, now() - interval '36 min', now() + interval '100 min', 'running', now() - interval '36 min'),
        ('Evening News clean feed', 2, now() + interval '4 min 12 s', now() + interval '54 min', 'pending', NULL),
        ('Press Briefing', 7, now() + interval '20 min', now() + interval '65 min', 'pending', NULL),
+       ('Arts Review', 7, now() + interval '80 min', now() + interval '125 min', 'pending', NULL),
        ('Regional contribution', 5, now() + interval '35 min', now() + interval '85 min', 'pending', NULL);
 
 INSERT INTO playout_channels (name, title, output_type, output_url, node_id, status, position, last_heartbeat_at)

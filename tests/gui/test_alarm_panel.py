@@ -184,6 +184,31 @@ async def test_selection_shows_what_it_means_and_enter_goes_there(
     assert went == [("recorder", None)]
 
 
+async def test_an_alarm_goes_to_its_window_or_its_recorder(
+    window: MainWindow, connection: Connection, eventually: Eventually
+) -> None:
+    assert window.room is not None
+    panel, canvas = panel_of(window), window.room.timeline.canvas
+    ids = await connection.fetchrow(
+        "WITH r AS (INSERT INTO recorders (name, base_url, external_id) VALUES ('REC-1', 'http://x', 'r1') "
+        "RETURNING id) INSERT INTO recorder_schedules (name, recorder_id, start_at, end_at) "
+        "SELECT 'News', id, now() + interval '1 h', now() + interval '2 h' FROM r RETURNING id, recorder_id"
+    )
+    for key in (f"window:{ids['id']}:preflight", f"recorder:{ids['recorder_id']}:black"):
+        alarm = await raise_alarm(connection, key)
+        await connection.execute("UPDATE alarms SET source_id = $2 WHERE id = $1", alarm, ids["recorder_id"])
+    await eventually(lambda: len(shown(panel)) == 2 and all(r.alarm.source_id for r in panel.model.rows))
+    await eventually(lambda: ids["id"] in window.room.session.model.windows)  # type: ignore[union-attr]
+    for row, name in enumerate(shown(panel)):
+        canvas.select()
+        panel.table.choose(row)
+        panel.table.setFocus()
+        QTest.keyClick(panel.table, Qt.Key.Key_G)
+        assert canvas.scene_.selected_row == ("recorder", ids["recorder_id"])
+        chosen = [w.id for w in canvas.selected_windows()]
+        assert chosen == ([ids["id"]] if name.startswith("window") else [])
+
+
 async def test_sound_until_acknowledged_and_mute(
     window: MainWindow, connection: Connection, eventually: Eventually
 ) -> None:

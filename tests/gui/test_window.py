@@ -42,7 +42,7 @@ async def test_the_layout_is_saved_and_restored(station: Station, tmp_path: Path
     async with open_room(station, tmp_path) as window:
         assert window.room is not None
         area = window.room.panels
-        assert [p.id for p in area.groups["right"].panels] == ["alarms", "jobs", "stations"]
+        assert [p.id for p in area.groups["right"].panels] == ["alarms", "jobs", "measures", "stations"]
         assert [p.id for p in area.groups["left"].panels] == ["as_run", "playlist", "recorders"]
         assert list(area.floats["audit"].geometry().getRect()) == [40, 50, 700, 400]
         assert area.saved()["split"] == saved["split"]
@@ -54,7 +54,7 @@ async def test_the_layout_is_saved_and_restored(station: Station, tmp_path: Path
             "audit",
             "stations",
         ]
-        assert [p.id for p in area.groups["right"].panels] == ["alarms", "jobs"]
+        assert [p.id for p in area.groups["right"].panels] == ["alarms", "jobs", "measures"]
         assert area.floats == {}
         window.close()
     async with open_room(station, tmp_path) as window:
@@ -88,6 +88,7 @@ async def test_a_broken_layout_hurts_nobody(station: Station, tmp_path: Path, br
             "stations",
             "alarms",
             "jobs",
+            "measures",
         }
 
 

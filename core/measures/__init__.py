@@ -1,0 +1,1 @@
+"""What the plant's own figures have been lately: collected from the picture, bounded, never stored."""

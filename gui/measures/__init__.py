@@ -1,0 +1,1 @@
+"""The measures page: how punctual, how quick and how full the plant has been in the last hour."""
