@@ -61,6 +61,8 @@ async def test_without_the_token_nothing_happens_and_nothing_is_said(rig: Rig) -
     before = await everything(rig.connection)
     for method, route in [*ROUTES, ("GET", "/"), ("POST", "/nowhere"), ("OPTIONS", "/health")]:
         for headers in plain:
+            if route == "/metrics" and "Authorization" in headers:
+                continue  # the form in which scrapers show the secret, right there and nowhere else
             path = filled(route, "1") + "?token=" + TOKEN.replace(" ", "%20").replace("'", "%27")
             status, body = await ask(
                 rig, method, path, {**headers, "Idempotency-Key": "1:1"}, b'{"generation": 1}'

@@ -117,8 +117,10 @@ CREATE TRIGGER is_over BEFORE UPDATE ON job_runs FOR EACH ROW
     EXECUTE FUNCTION airlock_run_is_over();
 
 -- One announcement for a statement, however many rows. Heartbeats do not name the status and announce nothing.
-CREATE TRIGGER runs_changed AFTER INSERT OR DELETE OR UPDATE OF status, run_at, priority, queue ON job_runs
+-- Deletions do so by the row: a node that is deleted would announce runs that it never had.
+CREATE TRIGGER runs_changed AFTER INSERT OR UPDATE OF status, run_at, priority, queue ON job_runs
     FOR EACH STATEMENT EXECUTE FUNCTION airlock_announce();
+CREATE TRIGGER run_deleted AFTER DELETE ON job_runs FOR EACH ROW EXECUTE FUNCTION airlock_announce();
 
 -- What workers listen for: something to take, or something that was taken from them.
 CREATE FUNCTION airlock_wake_workers() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -151,8 +153,9 @@ CREATE TABLE job_workers (
     last_seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     left_at      timestamptz
 );
-CREATE TRIGGER workers_changed AFTER INSERT OR DELETE OR UPDATE OF handlers, left_at ON job_workers
+CREATE TRIGGER workers_changed AFTER INSERT OR UPDATE OF handlers, left_at ON job_workers
     FOR EACH STATEMENT EXECUTE FUNCTION airlock_announce();
+CREATE TRIGGER worker_deleted AFTER DELETE ON job_workers FOR EACH ROW EXECUTE FUNCTION airlock_announce();
 
 -- A recording that is finished gets its proxy, pictures and loudness by itself, once, whoever says that it is ready.
 -- Only a worker of its node can read it. Runs as the owner: who may finish a recording need not know of jobs.

@@ -105,8 +105,8 @@ async def test_the_queues_are_read_from_the_plant(plant: str, connection: Connec
         assert isinstance(station, Station)
         assert await queue_depth(station.database) == {}
         await connection.execute(
-            "INSERT INTO job_runs (job_name, handler, queue, status, scope_id) "
-            "VALUES ('a', 'x', 'live', 'pending', '1'), ('a', 'x', 'live', 'queued', '2'), "
-            "('a', 'x', 'batch', 'running', '3')"
+            "INSERT INTO job_runs (job_name, handler, queue, status, scope_id, lease_token) "
+            "VALUES ('a', 'x', 'live', 'pending', '1', NULL), ('a', 'x', 'live', 'queued', '2', NULL), "
+            "('a', 'x', 'batch', 'running', '3', gen_random_uuid())"
         )
         assert await queue_depth(station.database) == {"live": 2, "batch": 0}
